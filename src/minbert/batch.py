@@ -1,0 +1,189 @@
+"""Examples -> Batch of packed tokens: sequences end to end, no padding.
+
+T tokens in a batch, S sequences, L tokens in the longest, B examples (S = B, or 2B where the two texts
+of a pair are read apart: first all first texts, then all second ones).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from minbert.text import Ragged, Text
+
+Layout = Literal["joined", "apart"]
+
+
+@dataclass(frozen=True)
+class Packed:
+    """What the encoder reads."""
+
+    ids_T: Tensor
+    segments_T: Tensor
+    lengths_S: Tensor
+
+    @cached_property
+    def longest(self) -> int:
+        return int(self.lengths_S.max())
+
+    @cached_property
+    def starts_S(self) -> Tensor:
+        """Where each sequence begins: the place of its [CLS]."""
+        return self.lengths_S.cumsum(0) - self.lengths_S
+
+    @cached_property
+    def sequence_T(self) -> Tensor:
+        """Which sequence each token belongs to."""
+        return torch.repeat_interleave(self.lengths_S)
+
+    @cached_property
+    def positions_T(self) -> Tensor:
+        places_T = torch.arange(len(self.ids_T), device=self.ids_T.device)
+        return places_T - self.starts_S[self.sequence_T]
+
+    @cached_property
+    def even(self) -> bool:
+        """All sequences are of one length: a grid of them has no holes."""
+        return len(self.ids_T) == len(self.lengths_S) * self.longest
+
+    @cached_property
+    def slots_T(self) -> Tensor:
+        """The place of each token in the S x L grid that attention needs."""
+        return self.sequence_T * self.longest + self.positions_T
+
+    @cached_property
+    def holes_SL(self) -> Tensor:
+        """Where the grid has no token."""
+        return torch.arange(self.longest, device=self.ids_T.device) >= self.lengths_S[:, None]
+
+    def grid(self, x_TW: Tensor) -> Tensor:
+        """T x W -> S x L x W, zeros in the holes."""
+        S, L, W = len(self.lengths_S), self.longest, x_TW.shape[1]
+        if self.even:
+            return x_TW.view(S, L, W)
+        return x_TW.new_zeros(S * L, W).index_copy(0, self.slots_T, x_TW).view(S, L, W)
+
+    def ungrid(self, x_SLW: Tensor) -> Tensor:
+        """S x L x W -> T x W."""
+        flat = x_SLW.reshape(-1, x_SLW.shape[-1])
+        return flat if self.even else flat.index_select(0, self.slots_T)
+
+    def to(self, device: torch.device) -> "Packed":
+        return Packed(self.ids_T.to(device), self.segments_T.to(device), self.lengths_S.to(device))
+
+
+def pack_padded(ids_SL: Tensor, mask_SL: Tensor, segments_SL: Tensor | None = None) -> Packed:
+    """The padded form that other libraries use -> packed."""
+    keep = mask_SL.bool()
+    segments_SL = torch.zeros_like(ids_SL) if segments_SL is None else segments_SL
+    return Packed(ids_SL[keep], segments_SL[keep], keep.sum(1))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some examples of one task, ready for the model."""
+
+    task: str
+    packed: Packed
+    labels_B: Tensor | None
+
+    @property
+    def tokens(self) -> int:
+        return len(self.packed.ids_T)
+
+    def to(self, device: torch.device) -> "Batch":
+        labels = None if self.labels_B is None else self.labels_B.to(device)
+        return replace(self, packed=self.packed.to(device), labels_B=labels)
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Every example of a table as token sequences, special tokens included."""
+
+    parts: tuple[Ragged, ...]
+    # how many tokens of each joined sequence belong to segment 0
+    first_segment: npt.NDArray[np.int64] | None
+    # how many examples lost tokens to the length limit
+    truncated: int
+
+    def __len__(self) -> int:
+        return len(self.parts[0])
+
+    @property
+    def tokens(self) -> npt.NDArray[np.int64]:
+        """Tokens of each example, over all its sequences."""
+        return sum((part.lengths for part in self.parts[1:]), start=self.parts[0].lengths)
+
+    def pack(self, rows: npt.NDArray[np.int64]) -> Packed:
+        taken = [part.take(rows) for part in self.parts]
+        ids = np.concatenate([part.flat for part in taken]).astype(np.int64)
+        lengths = np.concatenate([part.lengths for part in taken])
+        segments = np.zeros(len(ids), np.int64)
+        if self.first_segment is not None:
+            offsets = taken[0].offsets[:-1]
+            place = np.arange(len(ids)) - np.repeat(offsets, lengths)
+            segments = (place >= np.repeat(self.first_segment[rows], lengths)).astype(np.int64)
+        return Packed(torch.from_numpy(ids), torch.from_numpy(segments), torch.from_numpy(lengths))
+
+
+def lay_out(text: Text, texts: tuple[list[str], ...], layout: Layout, max_length: int) -> Sequences:
+    """Texts -> sequences: [CLS] a [SEP], [CLS] a [SEP] b [SEP], or the two texts of a pair apart."""
+    pieces = [text.encode(column, max_length) for column in texts]
+    if len(pieces) == 2 and layout == "joined":
+        keep = share_length(pieces[0].lengths, pieces[1].lengths, max_length - 3)
+        rows = wrap(pieces, keep, text)
+        cut = sum(piece.lengths - kept for piece, kept in zip(pieces, keep, strict=True)) > 0
+        return Sequences((rows,), keep[0] + 2, int(np.count_nonzero(cut)))
+    parts = []
+    cut = np.zeros(len(pieces[0]), bool)
+    for piece in pieces:
+        kept = np.minimum(piece.lengths, max_length - 2)
+        parts.append(wrap([piece], [kept], text))
+        cut |= piece.lengths > kept
+    return Sequences(tuple(parts), None, int(np.count_nonzero(cut)))
+
+
+def share_length(
+    first: npt.NDArray[np.int64], second: npt.NDArray[np.int64], budget: int
+) -> list[npt.NDArray[np.int64]]:
+    """How many pieces each text of a pair keeps: the longer one is cut first."""
+    over = first + second > budget
+    half = budget // 2
+    shorter = np.minimum(np.minimum(first, second), half)
+    kept_first = np.where(first <= second, shorter, budget - shorter)
+    kept_second = np.where(first <= second, budget - shorter, shorter)
+    return [np.where(over, kept_first, first), np.where(over, kept_second, second)]
+
+
+def wrap(pieces: list[Ragged], keep: list[npt.NDArray[np.int64]], text: Text) -> Ragged:
+    """[CLS], the kept pieces of each text and a [SEP] after each, as one sequence a row."""
+    lengths = 1 + sum(kept + 1 for kept in keep)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    flat = np.full(offsets[-1], text.sep, np.int32)  # what nothing else claims is a [SEP]
+    flat[offsets[:-1]] = text.cls
+    start = offsets[:-1] + 1
+    for piece, kept in zip(pieces, keep, strict=True):
+        inside = np.arange(kept.sum()) - np.repeat(np.cumsum(kept) - kept, kept)
+        flat[np.repeat(start, kept) + inside] = piece.flat[np.repeat(piece.offsets[:-1], kept) + inside]
+        start = start + kept + 1
+    return Ragged(flat, offsets)
+
+
+def make_batch(task: str, sequences: Sequences, labels: npt.NDArray[Any] | None, rows: npt.NDArray[np.int64]) -> Batch:
+    targets = None if labels is None else torch.from_numpy(labels[rows])
+    return Batch(task, sequences.pack(rows), targets)
+
+
+def by_length(tokens: npt.NDArray[np.int64], budget: int) -> Iterator[npt.NDArray[np.int64]]:
+    """Rows in batches of similar length, each of at most `budget` tokens: for answering, where order is free."""
+    order = np.argsort(-tokens, kind="stable")
+    start = 0
+    while start < len(order):
+        count = max(1, int(budget // max(1, tokens[order[start]])))
+        yield order[start : start + count]
+        start += count

@@ -1,0 +1,43 @@
+"""Dropout with cheap masks from a generator of its own.
+
+torch draws one Bernoulli number an element, which costs more than the matrix products around it on a
+CPU. Here one 64-bit random number decides for four elements, 16 bits each, so a rate is met to 1/65536.
+"""
+
+import torch
+from torch import Tensor, nn
+
+
+class Noise:
+    """The random numbers of a model's dropout: its own generator, so that nothing global is drawn from."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def keep(self, x: Tensor, rate: float) -> Tensor:
+        """A mask of the shape of x: true with probability 1 - rate."""
+        count = x.numel()
+        bits = torch.empty((count + 3) // 4, dtype=torch.int64)
+        bits.random_(-(2**63), None, generator=self.generator)
+        kept = bits.view(torch.int16)[:count] >= round(rate * 2**16) - 2**15
+        return kept.view(x.shape).to(x.device)
+
+    def state(self) -> Tensor:
+        return self.generator.get_state()
+
+    def restore(self, state: Tensor) -> None:
+        self.generator.set_state(state)
+
+
+class Dropout(nn.Module):
+    def __init__(self, rate: float, noise: Noise) -> None:
+        super().__init__()
+        if not 0 <= rate < 1:
+            raise ValueError(f"dropout {rate} is not between 0 and 1")
+        self.rate = rate
+        self.noise = noise
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or self.rate == 0:
+            return x
+        return x * self.noise.keep(x, self.rate).to(x.dtype).mul_(1 / (1 - self.rate))

@@ -1,0 +1,198 @@
+"""Weights in the Hugging Face layout <-> bert.py."""
+
+import json
+import pickle
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from minbert.bert import ACTIVATIONS, Bert, Shape
+from minbert.dropout import Noise
+from minbert.errors import UserError
+from minbert.text import Text, load_text
+
+# our field of Shape: the key in config.json
+CONFIG = {
+    "layers": "num_hidden_layers",
+    "width": "hidden_size",
+    "heads": "num_attention_heads",
+    "inner": "intermediate_size",
+    "vocabulary": "vocab_size",
+    "positions": "max_position_embeddings",
+    "segments": "type_vocab_size",
+    "activation": "hidden_act",
+    "norm_epsilon": "layer_norm_eps",
+    "dropout": "hidden_dropout_prob",
+    "attention_dropout": "attention_probs_dropout_prob",
+}
+EMBEDDINGS = {
+    "embeddings.word": "embeddings.word_embeddings",
+    "embeddings.position": "embeddings.position_embeddings",
+    "embeddings.segment": "embeddings.token_type_embeddings",
+    "embeddings.norm": "embeddings.LayerNorm",
+    "pooler": "pooler.dense",
+}
+# our module of a layer: the modules of theirs that are stacked to make it
+LAYER = {
+    "attention.qkv": ("attention.self.query", "attention.self.key", "attention.self.value"),
+    "attention.output": ("attention.output.dense",),
+    "attention_norm": ("attention.output.LayerNorm",),
+    "inner": ("intermediate.dense",),
+    "outer": ("output.dense",),
+    "norm": ("output.LayerNorm",),
+}
+
+
+def names(shape: Shape, parameters: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Our parameter's name -> the names of theirs that are stacked to make it."""
+    modules = {ours: (theirs,) for ours, theirs in EMBEDDINGS.items()}
+    for i in range(shape.layers):
+        for ours, theirs in LAYER.items():
+            modules[f"layers.{i}.{ours}"] = tuple(f"encoder.layer.{i}.{name}" for name in theirs)
+    table = {}
+    for parameter in parameters:
+        module, _, kind = parameter.rpartition(".")
+        table[parameter] = tuple(f"{name}.{kind}" for name in modules[module])
+    return table
+
+
+def read_config(folder: Path) -> tuple[Shape, dict[str, Any]]:
+    """The sizes of a model folder, and its whole config.json."""
+    path = folder / "config.json"
+    if not path.is_file():
+        raise UserError(f"{folder}: no config.json, so this is no model folder.", "`minbert models` lists backbones.")
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as wrong:
+        raise UserError(f"{path}: not JSON: {wrong}") from None
+    kind = config.get("model_type", "bert") if isinstance(config, dict) else "unknown"
+    if kind != "bert":
+        raise UserError(
+            f"{folder}: a '{kind}' model, not a BERT.",
+            "Use a model whose config.json says \"model_type\": \"bert\"; `minbert models` lists some.",
+        )
+    known = {ours: config[theirs] for ours, theirs in CONFIG.items() if theirs in config}
+    try:
+        shape = Shape(**known)
+        if shape.activation not in ACTIVATIONS:
+            raise ValueError(f"the activation '{shape.activation}' is unknown")
+        if config.get("position_embedding_type", "absolute") != "absolute":
+            raise ValueError(f"position_embedding_type '{config['position_embedding_type']}' is not supported")
+        if shape.width % shape.heads:
+            raise ValueError(f"hidden_size {shape.width} is not a multiple of {shape.heads} heads")
+    except (TypeError, ValueError) as wrong:
+        raise UserError(f"{path}: {wrong}.") from None
+    return shape, config
+
+
+def read_tensors(folder: Path) -> dict[str, Tensor]:
+    """Every tensor of a model folder, as named there: safetensors (also in shards) or pytorch_model.bin."""
+    index = folder / "model.safetensors.index.json"
+    path = folder / "model.safetensors"
+    try:
+        if index.is_file():
+            shards = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+            tensors: dict[str, Tensor] = {}
+            for shard in shards:
+                path = folder / Path(shard).name
+                tensors.update(load_file(path))
+            return tensors
+        if path.is_file():
+            return load_file(path)
+        path = folder / "pytorch_model.bin"
+        if path.is_file():
+            # a pickle may run code when it is read: weights_only refuses all but tensors, and nothing falls back
+            loaded = torch.load(path, map_location="cpu", weights_only=True)
+            return {name: tensor for name, tensor in loaded.items() if isinstance(tensor, Tensor)}
+    except (SafetensorError, pickle.UnpicklingError, OSError, RuntimeError, EOFError, ValueError, KeyError) as wrong:
+        reason = str(wrong).strip().splitlines()[0] if str(wrong).strip() else type(wrong).__name__
+        raise UserError(f"{path}: the weights cannot be read: {reason}", "Fetch the file again.") from None
+    raise UserError(
+        f"{folder}: no weights: neither model.safetensors nor pytorch_model.bin.", "Fetch the model again."
+    )
+
+
+def plain_name(name: str) -> str:
+    """Old checkpoints say `bert.` before each name, and gamma and beta for a norm's weight and bias."""
+    name = name.removeprefix("bert.")
+    if name.endswith(".gamma"):
+        return name.removesuffix("gamma") + "weight"
+    if name.endswith(".beta"):
+        return name.removesuffix("beta") + "bias"
+    return name
+
+
+def load_bert(folder: Path, noise: Noise | None = None) -> Bert:
+    """The encoder of a model folder, in fp32. A missing pooler keeps its fresh weights."""
+    shape, _ = read_config(folder)
+    theirs = {plain_name(name): tensor for name, tensor in read_tensors(folder).items()}
+    with torch.device("meta"):
+        bert = Bert(shape, noise)
+    wanted = {name: parameter.shape for name, parameter in bert.named_parameters()}
+    ours: dict[str, Tensor] = {}
+    for name, sources in names(shape, wanted).items():
+        missing = [source for source in sources if source not in theirs]
+        if missing and name.startswith("pooler."):
+            weight = torch.zeros(wanted[name])
+            ours[name] = torch.nn.init.normal_(weight, std=0.02, generator=torch.Generator().manual_seed(0)) if (
+                name == "pooler.weight"
+            ) else weight
+            continue
+        if missing:
+            raise UserError(
+                f"{folder}: not a whole BERT: the tensor '{missing[0]}' is missing.", "Fetch the model again."
+            )
+        stacked = torch.cat([theirs[source] for source in sources]).float()
+        if stacked.shape != wanted[name]:
+            raise UserError(
+                f"{folder}: '{sources[0]}' has the shape {list(theirs[sources[0]].shape)}, "
+                f"which does not fit config.json ({list(wanted[name])} for all of {len(sources)}).",
+                "The weights and config.json are of different models: fetch the model again.",
+            )
+        ours[name] = stacked
+    bert.load_state_dict(ours, assign=True)
+    return bert.requires_grad_(True)
+
+
+def load_backbone(folder: Path, noise: Noise | None = None) -> tuple[Bert, Text]:
+    """The encoder and the tokenizer of a model folder."""
+    _, config = read_config(folder)
+    bert = load_bert(folder, noise)
+    text = load_tokenizer(folder)
+    if text.vocabulary > bert.shape.vocabulary:
+        raise UserError(
+            f"{folder}: the tokenizer knows {text.vocabulary} tokens, the weights {config.get('vocab_size')}.",
+            "The tokenizer is of another model: fetch the model again.",
+        )
+    return bert, text
+
+
+def load_tokenizer(folder: Path) -> Text:
+    settings = folder / "tokenizer_config.json"
+    lowercase = True
+    if settings.is_file():
+        lowercase = bool(json.loads(settings.read_text(encoding="utf-8")).get("do_lower_case", True))
+    return load_text(folder, lowercase)
+
+
+def save_backbone(folder: Path, bert: Bert, text: Text) -> None:
+    """Write a model folder that transformers loads: config.json, model.safetensors, tokenizer.json."""
+    folder.mkdir(parents=True, exist_ok=True)
+    config = {theirs: getattr(bert.shape, ours) for ours, theirs in CONFIG.items()}
+    config |= {"architectures": ["BertModel"], "model_type": "bert", "pad_token_id": 0, "dtype": "float32"}
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    state = bert.state_dict()
+    tensors = {}
+    for ours, sources in names(bert.shape, state).items():
+        for source, tensor in zip(sources, state[ours].chunk(len(sources)), strict=True):
+            tensors[source] = tensor.detach().cpu().contiguous().clone()
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    text.save(folder)
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "BertTokenizer", "model_max_length": bert.shape.positions}) + "\n"
+    )

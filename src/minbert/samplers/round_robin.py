@@ -1,0 +1,24 @@
+"""One task after the other, in the recipe's order: small tasks are repeated, large ones cut short."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from minbert.samplers.base import Sampler
+
+
+class RoundRobin(Sampler):
+    def __init__(self, sizes: Mapping[str, int], seed: int) -> None:
+        super().__init__(sizes, seed)
+        self.tasks = list(sizes)
+        self.turn = 0
+
+    def draw(self) -> str:
+        task = self.tasks[self.turn % len(self.tasks)]
+        self.turn += 1
+        return task
+
+    def state(self) -> dict[str, Any]:
+        return {"turn": self.turn}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.turn = state["turn"]

@@ -1,0 +1,117 @@
+"""text -> token ids, by the `tokenizers` library."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers
+
+from minbert.errors import UserError
+
+# A word piece rarely has more than a dozen characters. What lies beyond this many characters for each
+# allowed token is cut off before the tokenizer sees it: it would tokenise all of a 50 MB string first.
+CHARACTERS_PER_TOKEN = 64
+CHUNK = 10_000
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Rows of token ids of different lengths, end to end in one array."""
+
+    flat: npt.NDArray[np.int32]
+    offsets: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        return np.diff(self.offsets)
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]]) -> "Ragged":
+        lengths = np.fromiter((len(row) for row in rows), np.int64, len(rows))
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        flat = np.concatenate([np.asarray(row, np.int32) for row in rows]) if offsets[-1] else np.empty(0, np.int32)
+        return cls(flat, offsets)
+
+    def take(self, rows: npt.NDArray[np.int64]) -> "Ragged":
+        """Some of the rows, in the given order."""
+        lengths = self.lengths[rows]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        place = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
+        return Ragged(self.flat[place], offsets)
+
+
+class Text:
+    """A tokenizer and the ids of its special tokens."""
+
+    def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
+        # lengths are ours to decide: see lay_out in batch.py
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self.tokenizer = tokenizer
+        self.cls = self._special("[CLS]", "<s>")
+        self.sep = self._special("[SEP]", "</s>")
+
+    def _special(self, *spellings: str) -> int:
+        for token in spellings:
+            number = self.tokenizer.token_to_id(token)
+            if number is not None:
+                return int(number)
+        raise UserError(f"The tokenizer has no {spellings[0]} token: it is not a BERT tokenizer.")
+
+    @property
+    def vocabulary(self) -> int:
+        return int(self.tokenizer.get_vocab_size())
+
+    def encode(self, texts: Sequence[str], most_tokens: int) -> Ragged:
+        """The pieces of each text without special tokens; very long texts are cut by characters first."""
+        limit = most_tokens * CHARACTERS_PER_TOKEN
+        parts = [
+            Ragged.of([
+                encoding.ids
+                for encoding in self.tokenizer.encode_batch_fast(
+                    [text[:limit] for text in texts[start : start + CHUNK]], add_special_tokens=False
+                )
+            ])
+            for start in range(0, len(texts), CHUNK)
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        lengths = np.concatenate([part.lengths for part in parts] or [np.empty(0, np.int64)])
+        flat = np.concatenate([part.flat for part in parts] or [np.empty(0, np.int32)])
+        return Ragged(flat, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+
+    def save(self, folder: Path) -> None:
+        self.tokenizer.save(str(folder / "tokenizer.json"))
+
+
+def load_text(folder: Path, lowercase: bool = True) -> Text:
+    """The tokenizer of a model folder: tokenizer.json, else vocab.txt."""
+    whole, vocabulary = folder / "tokenizer.json", folder / "vocab.txt"
+    try:
+        if whole.is_file():
+            return Text(tokenizers.Tokenizer.from_file(str(whole)))
+        if vocabulary.is_file():
+            return Text(word_pieces(vocabulary, lowercase))
+    except UserError as wrong:
+        raise UserError(f"{folder}: {wrong.problem}") from None
+    except Exception as wrong:  # the library raises bare Exception
+        raise UserError(f"{folder}: the tokenizer cannot be read: {wrong}") from None
+    raise UserError(f"{folder}: neither tokenizer.json nor vocab.txt.", "Copy the model's tokenizer files there.")
+
+
+def word_pieces(vocabulary: Path, lowercase: bool) -> tokenizers.Tokenizer:
+    """BERT's tokenizer from its vocabulary alone."""
+    tokenizer = tokenizers.Tokenizer(models.WordPiece.from_file(str(vocabulary), unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.add_special_tokens(
+        [token for token in ("[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]") if tokenizer.token_to_id(token) is not None]
+    )
+    return tokenizer

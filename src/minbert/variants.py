@@ -1,0 +1,125 @@
+"""(a family's table, settings) -> an object. A signature is the schema of what a recipe may write.
+
+Positional parameters are given by the program; keyword-only parameters are the settings. The same rule
+reads the recipe's own dataclasses, so there is one mechanism, and one way to report a mistake.
+"""
+
+import dataclasses
+import inspect
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from minbert.errors import UserError, did_you_mean
+
+T = TypeVar("T")
+
+# How a recipe names a technique: "linear", or {name = "linear", dropout = 0.1}.
+Spec = str | dict[str, Any]
+
+
+def settings_of(make: Callable[..., object]) -> dict[str, inspect.Parameter]:
+    """The settings of a technique: the keyword-only parameters of its constructor."""
+    parameters = inspect.signature(make).parameters.values()
+    return {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+def split_spec(spec: Spec, where: str) -> tuple[str, dict[str, Any]]:
+    """The name and the settings of what a recipe wrote."""
+    if isinstance(spec, str):
+        return spec, {}
+    settings = dict(spec)
+    name = settings.pop("name", None)
+    if not isinstance(name, str):
+        raise UserError(f"{where}: a table needs a 'name'.", 'Write for example {name = "linear", dropout = 0.1}.')
+    return name, settings
+
+
+def choose(family: str, table: Mapping[str, T], spec: Spec, where: str) -> tuple[T, dict[str, Any], str]:
+    """The family's entry that the recipe names, its settings, and how errors should call it."""
+    name, settings = split_spec(spec, where)
+    if name not in table:
+        raise UserError(f"{where}: unknown {family} '{name}'. {did_you_mean(name, table)}")
+    return table[name], settings, f"{family} '{name}'"
+
+
+def build(
+    family: str, table: Mapping[str, Callable[..., T]], spec: Spec, where: str, /, *given: object
+) -> T:
+    """Construct the technique that the recipe names from what the program gives and the recipe sets."""
+    make, settings, what = choose(family, table, spec, where)
+    return fill(make, settings, where, what, *given)
+
+
+def fill(make: Callable[..., T], settings: Mapping[str, Any], where: str, what: str, /, *given: object) -> T:
+    """Call `make` with settings checked against its signature: names, then types."""
+    known = settings_of(make)
+    hints = get_type_hints(make.__init__ if inspect.isclass(make) else make)
+    for name in settings:
+        if name not in known:
+            of = f" of {what}" if what else ""
+            raise UserError(f"{where}: unknown setting '{name}'{of}. {did_you_mean(name, known)}")
+    for name, parameter in known.items():
+        if parameter.default is parameter.empty and name not in settings:
+            raise UserError(f"{where}: {what} needs the setting '{name}'.")
+    checked = {}
+    for name, value in settings.items():
+        try:
+            checked[name] = convert(value, hints.get(name, Any), where, name)
+        except TypeError as wrong:
+            of = f" of {what}" if what else ""
+            raise UserError(f"{where}: setting '{name}'{of} should be {wrong}, not {value!r}.") from None
+    try:
+        return make(*given, **checked)
+    except ValueError as wrong:
+        raise UserError(f"{where}: {what}: {wrong}") from None
+
+
+def convert(value: Any, hint: Any, where: str, name: str) -> Any:
+    """A TOML value as the hinted type; TypeError(what it should be) if it is not of it."""
+    origin, args = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return value
+    if origin in (Union, types.UnionType):
+        for option in args:
+            try:
+                return convert(value, option, where, name)
+            except TypeError:
+                continue
+        raise TypeError(describe(hint))
+    if origin is Literal:
+        if value in args:
+            return value
+        raise TypeError(describe(hint))
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        if not isinstance(value, dict):
+            raise TypeError("a table")
+        return fill(hint, value, where, f"'{name}'")
+    if origin is tuple and isinstance(value, list | tuple):
+        return tuple(convert(item, args[0], where, name) for item in value)
+    if origin is dict and isinstance(value, dict):
+        return {key: convert(item, args[1], where, f"{name}.{key}") for key, item in value.items()}
+    if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(hint, type) and isinstance(value, hint) and isinstance(value, bool) == (hint is bool):
+        return value
+    if hint is None or hint is types.NoneType:
+        if value is None:
+            return None
+        raise TypeError("nothing")
+    raise TypeError(describe(hint))
+
+
+def describe(hint: Any) -> str:
+    """A type in words for an error message."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return " or ".join(describe(option) for option in args if option is not types.NoneType)
+    if origin is Literal:
+        return " or ".join(repr(option) for option in args)
+    if origin is tuple:
+        return f"a list of {describe(args[0])}"
+    if origin is dict or (dataclasses.is_dataclass(hint)):
+        return "a table"
+    words = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
+    return words.get(hint, getattr(hint, "__name__", str(hint)))
