@@ -91,6 +91,7 @@ class Batch:
     task: str
     packed: Packed
     labels_B: Tensor | None
+    examples: int
 
     @property
     def tokens(self) -> int:
@@ -176,7 +177,7 @@ def wrap(pieces: list[Ragged], keep: list[npt.NDArray[np.int64]], text: Text) ->
 
 def make_batch(task: str, sequences: Sequences, labels: npt.NDArray[Any] | None, rows: npt.NDArray[np.int64]) -> Batch:
     targets = None if labels is None else torch.from_numpy(labels[rows])
-    return Batch(task, sequences.pack(rows), targets)
+    return Batch(task, sequences.pack(rows), targets, len(rows))
 
 
 def by_length(tokens: npt.NDArray[np.int64], budget: int) -> Iterator[npt.NDArray[np.int64]]:

@@ -92,6 +92,8 @@ def convert(value: Any, hint: Any, where: str, name: str) -> Any:
             return value
         raise TypeError(describe(hint))
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        if isinstance(value, hint):
+            return value
         if not isinstance(value, dict):
             raise TypeError("a table")
         return fill(hint, value, where, f"'{name}'")

@@ -1,0 +1,20 @@
+"""minbert: one small BERT, many sentence tasks."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from minbert.errors import UserError
+
+if TYPE_CHECKING:
+    from minbert.predict import Predictor
+
+__version__ = "0.1.0"
+__all__ = ["UserError", "load"]
+
+
+def load(run: "str | Path") -> "Predictor":
+    """The trained model of a run: `minbert.load("runs/baseline").predict("sst", ["A fine film."])`."""
+    # torch takes a second to import: only who loads a model waits for it
+    from minbert.predict import load
+
+    return load(run)

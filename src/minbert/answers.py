@@ -1,0 +1,85 @@
+"""Answers -> files people and programs read: csv, tsv, jsonl, parquet, and the course's own format."""
+
+import csv
+import gzip
+import io
+import json
+from pathlib import Path
+from typing import IO, Any
+
+import numpy.typing as npt
+
+from minbert.columns import format_of
+from minbert.errors import UserError
+from minbert.table import Examples
+from minbert.task import Task
+
+# the header of the course's prediction files, spelling included
+COURSE_HEADERS = {
+    "sentiment": "Predicted_Sentiment",
+    "is_duplicate": "Predicted_Is_Duplicate",
+    "similarity": "Predicted_Similiary",
+}
+
+
+def write_answers(path: Path, task: Task, examples: Examples, answers: npt.NDArray[Any]) -> None:
+    """One row an example: id, texts, the label if it is known, the prediction, the probabilities."""
+    kind, gzipped = format_of(path)
+    columns = answer_columns(task, examples, answers)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "parquet":
+        import pyarrow
+        import pyarrow.parquet
+
+        sink: IO[bytes]
+        with (gzip.open(path, "wb") if gzipped else path.open("wb")) as sink:  # type: ignore[assignment]
+            pyarrow.parquet.write_table(pyarrow.table(columns), sink)
+        return
+    opened = gzip.open(path, "wb") if gzipped else path.open("wb")
+    with io.TextIOWrapper(opened, encoding="utf-8", newline="") as file:  # type: ignore[type-var]
+        rows = zip(*columns.values(), strict=True)
+        if kind == "jsonl":
+            for row in rows:
+                file.write(json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) + "\n")
+            return
+        writer = csv.writer(file, delimiter="\t" if kind == "tsv" else ",", lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(rows)
+
+
+def answer_columns(task: Task, examples: Examples, answers: npt.NDArray[Any]) -> dict[str, list[Any]]:
+    columns: dict[str, list[Any]] = {"id": examples.ids}
+    columns |= dict(zip(task.text, examples.texts, strict=True))
+    if task.kind == "score":
+        if examples.labels is not None:
+            columns[task.label] = examples.labels.tolist()
+        columns["prediction"] = [round(float(score), 4) for score in answers]
+        return columns
+    keys = task.label_keys
+    if examples.labels is not None:
+        columns[task.label] = [keys[label] for label in examples.labels]
+    best = answers.argmax(1)
+    columns["prediction"] = [keys[i] for i in best]
+    columns["probability"] = [round(float(p), 6) for p in answers.max(1)]
+    for i, key in enumerate(keys):
+        columns[f"p_{key}"] = [round(float(p), 6) for p in answers[:, i]]
+    return columns
+
+
+def write_course(path: Path, task: Task, examples: Examples, answers: npt.NDArray[Any]) -> None:
+    """The format in which the course's graders read predictions: `id , prediction `."""
+    if task.label not in COURSE_HEADERS:
+        raise UserError(
+            f"The course's format is for its own tasks; task '{task.name}' is none of them.",
+            "Leave --format out: the ending of --output names the format.",
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if task.kind == "classify":
+        given = [task.label_keys[i] for i in answers.argmax(1)]
+        if task.paired:  # its paraphrase files hold floats
+            given = [f"{float(label):.1f}" for label in given]
+    else:
+        given = [str(float(score)) for score in answers]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write(f"id \t {COURSE_HEADERS[task.label]} \n")
+        file.writelines(f"{name} , {label} \n" for name, label in zip(examples.ids, given, strict=True))

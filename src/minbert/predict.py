@@ -1,0 +1,125 @@
+"""run + text -> answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from minbert.batch import by_length, lay_out
+from minbert.bert import Bert
+from minbert.errors import UserError, did_you_mean
+from minbert.evaluate import BUDGET, Progress, answer, sequences_for
+from minbert.hub import find_backbone
+from minbert.model import Model
+from minbert.poolings import POOLINGS
+from minbert.pretrained import load_backbone
+from minbert.rundir import load_model, model_folder
+from minbert.task import Task
+from minbert.text import Text
+from minbert.variants import Spec, build
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to one example: a label with the probability of each, or a score."""
+
+    label: str | None = None
+    score: float | None = None
+    probabilities: dict[str, float] | None = None
+
+
+class Predictor:
+    """A trained model that answers."""
+
+    def __init__(self, model: Model, text: Text) -> None:
+        self.model = model
+        self.text = text
+
+    @property
+    def tasks(self) -> dict[str, Task]:
+        return {name: self.model.task(name).task for name in self.model.parts}
+
+    def task(self, name: str) -> Task:
+        if name not in self.model.parts:
+            raise UserError(f"This model has no task '{name}'. {did_you_mean(name, self.model.parts)}")
+        return self.model.task(name).task
+
+    def predict(self, task: str, texts: Sequence[str] | Sequence[Sequence[str]]) -> list[Answer]:
+        """Answers for texts, or for (text, text) pairs where the task compares two."""
+        return [to_answer(self.task(task), row) for row in self.raw(task, columns_of(self.task(task), texts))]
+
+    def raw(
+        self, task: str, texts: tuple[list[str], ...], progress: Progress = lambda done: None
+    ) -> npt.NDArray[Any]:
+        """The same as arrays: probabilities N x C, or scores N."""
+        self.task(task)
+        return answer(self.model, task, sequences_for(self.model, task, self.text, texts), progress)
+
+    def embed(self, texts: Sequence[str], pooling: Spec = "mean", **settings: Any) -> npt.NDArray[np.float32]:
+        """One vector a text from the shared encoder, N x D."""
+        return embed(self.model.bert, self.text, texts, pooling, **settings)
+
+
+def load(path: str | Path) -> Predictor:
+    """The model of a run."""
+    return Predictor(*load_model(Path(path)))
+
+
+def columns_of(task: Task, texts: Sequence[str] | Sequence[Sequence[str]]) -> tuple[list[str], ...]:
+    """Rows of one or two texts -> columns of texts."""
+    if isinstance(texts, str):
+        raise UserError("predict takes a list of texts, not one text.", "Put it into a list.")
+    if not task.paired and all(isinstance(row, str) for row in texts):
+        return ([str(row) for row in texts],)
+    rows = [tuple(row) if not isinstance(row, str) else (row,) for row in texts]
+    for row in rows:
+        if len(row) != len(task.text) or not all(isinstance(text, str) for text in row):
+            wanted = "a pair of texts" if task.paired else "one text"
+            raise UserError(f"Task '{task.name}' reads {wanted} an example, not {row!r:.200}.")
+    return tuple([row[i] for row in rows] for i in range(len(task.text)))
+
+
+def to_answer(task: Task, row: npt.NDArray[Any]) -> Answer:
+    if task.kind == "score":
+        return Answer(score=float(row))
+    probabilities = dict(zip(task.answers, (float(p) for p in row), strict=True))
+    return Answer(label=task.answers[int(row.argmax())], probabilities=probabilities)
+
+
+def load_encoder(name: str) -> tuple[Bert, Text]:
+    """The encoder of a run or of a backbone."""
+    if model_folder(Path(name)) is not None:
+        model, text = load_model(Path(name))
+        return model.bert, text
+    bert, text = load_backbone(find_backbone(name))
+    return bert.eval(), text
+
+
+def embed(
+    bert: Bert,
+    text: Text,
+    texts: Sequence[str],
+    pooling: Spec = "mean",
+    *,
+    normalise: bool = False,
+    max_length: int = 128,
+    progress: Progress = lambda done: None,
+) -> npt.NDArray[np.float32]:
+    """One vector a text, N x D."""
+    pool = build("pooling", POOLINGS, pooling, "embed", bert.shape.width)
+    sequences = lay_out(text, (list(texts),), "joined", min(max_length, bert.shape.positions))
+    vectors = np.empty((len(texts), bert.shape.width), np.float32)
+    bert.eval()
+    with torch.inference_mode():
+        for rows in by_length(sequences.tokens, BUDGET):
+            packed = sequences.pack(rows).to(bert.pooler.weight.device)
+            some = pool(bert(packed), packed)
+            if normalise:
+                some = torch.nn.functional.normalize(some, dim=1)
+            vectors[rows] = some.float().cpu().numpy()
+            progress(len(rows))
+    return vectors

@@ -1,0 +1,268 @@
+"""recipes/x.toml -> Recipe: how to learn. A recipe may extend another, and settings may be overridden."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import tomli_w
+
+from minbert.errors import UserError, did_you_mean
+from minbert.task import Task, read_task
+from minbert.variants import Spec, fill
+
+SHIPPED = Path(__file__).parent / "recipes"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskPlan:
+    """How one task is learned."""
+
+    # a standard task or the path of a task file; left out, the standard task of the table's name
+    task: str = ""
+    pairing: Spec = "joined"
+    pooling: Spec = "mean"
+    head: Spec = "linear"
+    # left out: cross_entropy for classify, mse for score
+    loss: Spec | None = None
+    batch_size: int = 32
+    # left out: the task's own
+    max_length: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1:
+            raise ValueError("'batch_size' is at least 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """A part of the training: what is trained, on what, in which way."""
+
+    # left out: all tasks
+    tasks: tuple[str, ...] = ()
+    free: Literal["all", "heads"] = "all"
+    epochs: int = 1
+    # left out: as many steps as it takes to see as many examples as all its tasks have
+    steps_per_epoch: int | None = None
+    sampler: Spec = "proportional"
+    # left out: the optimiser's
+    learning_rate: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1 or (self.steps_per_epoch is not None and self.steps_per_epoch < 1):
+            raise ValueError("'epochs' and 'steps_per_epoch' are at least 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Optimiser:
+    learning_rate: float = 5e-5
+    # left out: the same for the tasks' own parts
+    head_learning_rate: float | None = None
+    weight_decay: float = 0.01
+    # each layer below the top learns this much slower than the one above it
+    layer_decay: float = 1.0
+    schedule: Literal["linear", "cosine", "constant"] = "linear"
+    # the share of all steps in which the learning rate rises
+    warmup: float = 0.1
+    clip: float | None = 1.0
+    accumulate: int = 1
+    betas: tuple[float, ...] = (0.9, 0.999)
+    epsilon: float = 1e-8
+    # "torch": its fused AdamW, the faster one; "minbert": ours
+    implementation: Literal["torch", "minbert"] = "torch"
+
+    def __post_init__(self) -> None:
+        if self.learning_rate <= 0 or not 0 <= self.warmup < 1 or self.accumulate < 1 or len(self.betas) != 2:
+            raise ValueError("needs learning_rate > 0, 0 <= warmup < 1, accumulate >= 1 and two betas")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Which of the models seen in training is kept."""
+
+    # "task.metric" = weight; left out: the overall score
+    mix: dict[str, float] = field(default_factory=dict)
+    # stop after this many evaluations without a better one
+    patience: int | None = None
+    # how many dev rows of a task are scored while training; left out: all
+    rows: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    about: str = ""
+    backbone: str = "minilm"
+    seed: int = 0
+    tasks: dict[str, TaskPlan]
+    stages: tuple[Stage, ...] = (Stage(),)
+    balancer: Spec = "sum"
+    optimiser: Optimiser = field(default_factory=Optimiser)
+    selection: Selection = field(default_factory=Selection)
+
+    def __post_init__(self) -> None:
+        if not self.tasks:
+            raise ValueError("names no tasks")
+        if not self.stages:
+            raise ValueError("has no stages")
+        for name in self.tasks:
+            if not name.replace("_", "").replace("-", "").isalnum():
+                raise ValueError(f"'{name}' is no task name: letters, digits, - and _ only")
+        for i, stage in enumerate(self.stages):
+            for name in stage.tasks:
+                if name not in self.tasks:
+                    raise ValueError(f"stage {i} names the task '{name}'. {did_you_mean(name, self.tasks)}")
+
+    def read_tasks(self) -> dict[str, Task]:
+        return {name: read_task(name, plan.task) for name, plan in self.tasks.items()}
+
+    def as_table(self) -> dict[str, Any]:
+        """The recipe as TOML can hold it, every default written out."""
+        return _plain(asdict(self))  # type: ignore[no-any-return]
+
+    def as_toml(self) -> str:
+        return tomli_w.dumps(self.as_table())
+
+
+def _plain(value: Any) -> Any:
+    """Without what TOML cannot say: no None, no tuples."""
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items() if v is not None}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+# ---- reading ------------------------------------------------------------------------------------------
+
+
+def read_recipe(spec: str, overrides: Sequence[str] = ()) -> Recipe:
+    """The recipe in a file or of a shipped name, with `key.path=value` overrides."""
+    table, path = read_table(spec)
+    for override in overrides:
+        apply_override(table, override)
+    return recipe_from(table, shown(path))
+
+
+def recipe_from(table: Mapping[str, Any], where: str) -> Recipe:
+    table = dict(table)
+    defaults = table.pop("defaults", {})
+    tasks = table.get("tasks", {})
+    if isinstance(tasks, list):
+        tasks = {name: {} for name in tasks}
+    if not isinstance(tasks, dict) or not isinstance(defaults, dict):
+        raise UserError(f"{where}: 'tasks' and 'defaults' are tables.", 'Write for example [tasks.sst] or tasks = ["sst"].')
+    plans = {}
+    for name, plan in tasks.items():
+        if not isinstance(plan, dict):
+            raise UserError(f"{where}: 'tasks.{name}' should be a table.")
+        plans[name] = fill(TaskPlan, {**defaults, **plan}, where, f"task '{name}'")
+    stages = table.get("stages", [{}])
+    if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
+        raise UserError(f"{where}: 'stages' should be a list of tables.", "Write [[stages]] before each.")
+    table["stages"] = [fill(Stage, stage, where, f"stage {i}") for i, stage in enumerate(stages)]
+    table["tasks"] = plans
+    return fill(Recipe, table, where, "the recipe")
+
+
+def read_table(spec: str, seen: tuple[Path, ...] = ()) -> tuple[dict[str, Any], Path]:
+    """A recipe's table with everything it extends, and the file it stands in."""
+    path = find_recipe(spec, seen[-1].parent if seen else None)
+    if path in seen:
+        raise UserError(f"{shown(path)}: extends itself by way of {' and '.join(shown(p) for p in seen)}.")
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
+        raise UserError(f"{shown(path)}: not TOML: {wrong}") from None
+    anchor_tasks(table, path.parent)
+    parent = table.pop("extends", None)
+    if parent is not None:
+        if not isinstance(parent, str):
+            raise UserError(f"{shown(path)}: 'extends' names one recipe.")
+        below, _ = read_table(parent, (*seen, path))
+        table = merge(below, table)
+    return table, path
+
+
+def find_recipe(spec: str, beside: Path | None = None) -> Path:
+    for path in ([beside / spec] if beside else []) + [Path(spec), SHIPPED / f"{spec}.toml"]:
+        if path.is_file():
+            return path.resolve()
+    raise UserError(
+        f"There is no recipe '{spec}'. {did_you_mean(spec, shipped_recipes())}",
+        "Name a file that ends in .toml, or one of those that `minbert recipes` lists.",
+    )
+
+
+def shipped_recipes() -> list[str]:
+    return sorted(p.relative_to(SHIPPED).with_suffix("").as_posix() for p in SHIPPED.rglob("*.toml"))
+
+
+def shown(path: Path) -> str:
+    """A path as an error message should name it."""
+    if path.is_relative_to(SHIPPED):
+        return f"recipe {path.relative_to(SHIPPED).with_suffix('').as_posix()}"
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def anchor_tasks(table: dict[str, Any], folder: Path) -> None:
+    """Task files are named relative to the recipe that names them, whoever extends it."""
+    tasks = table.get("tasks")
+    for plan in tasks.values() if isinstance(tasks, dict) else ():
+        if isinstance(plan, dict) and isinstance(plan.get("task"), str):
+            path = folder / plan["task"]
+            if path.suffix == ".toml" and path.is_file():
+                plan["task"] = str(path)
+
+
+def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """`above` wins; tables are merged, lists replaced. tasks = [...] picks tasks of `below`, false removes."""
+    merged = dict(below)
+    for key, value in above.items():
+        old = merged.get(key)
+        if value is False and isinstance(old, dict):
+            del merged[key]
+        elif key == "tasks" and isinstance(value, list) and isinstance(old, dict):
+            merged[key] = {name: old.get(name, {}) for name in value}
+        elif isinstance(old, dict) and isinstance(value, dict) and old.get("name") == value.get("name", old.get("name")):
+            merged[key] = merge(old, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def apply_override(table: dict[str, Any], override: str) -> None:
+    """`stages.0.epochs=3`: the value is TOML, or else a plain string."""
+    key, equals, text = override.partition("=")
+    steps = key.strip().split(".")
+    if not equals or not all(steps):
+        raise UserError(f"--set {override}: not of the form key=value.", "For example: --set stages.0.epochs=3")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()
+    if steps[0] == "tasks" and isinstance(table.get("tasks"), list):
+        table["tasks"] = {name: {} for name in table["tasks"]}
+    if steps[0] == "stages":
+        table.setdefault("stages", [{}])
+    here: Any = table
+    for i, step in enumerate(steps):
+        last = i == len(steps) - 1
+        if isinstance(here, list):
+            if not step.isdigit() or int(step) >= len(here):
+                raise UserError(f"--set {override}: '{'.'.join(steps[:i])}' has the places 0 to {len(here) - 1}, not '{step}'.")
+            if last:
+                here[int(step)] = value
+            else:
+                here = here[int(step)]
+        elif isinstance(here, dict):
+            if last:
+                here[step] = value
+            elif isinstance(here.get(step), str):
+                # a technique by its bare name gets settings: head = "linear" and head.dropout=0.2
+                here[step] = {"name": here[step]}
+                here = here[step]
+            else:
+                here = here.setdefault(step, {})
+        else:
+            raise UserError(f"--set {override}: '{'.'.join(steps[:i])}' is a value, not a table.")

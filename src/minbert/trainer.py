@@ -1,0 +1,86 @@
+"""The loop: a generator of Steps. Whoever calls it logs, evaluates, saves and stops."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from minbert.balancers import Balancer
+from minbert.errors import UserError
+from minbert.model import Model
+from minbert.optim import make_optimiser, rate_factor
+from minbert.recipe import Optimiser
+from minbert.stages import Feed, StagePlan
+
+
+@dataclass(frozen=True)
+class Step:
+    """One update of the weights."""
+
+    number: int
+    total: int
+    stage: int
+    epoch: int
+    ends_epoch: bool
+    losses: dict[str, float]
+    examples: int
+    tokens: int
+    learning_rate: float
+
+
+def train(
+    model: Model, plans: Sequence[StagePlan], feeds: Mapping[str, Feed], balancer: Balancer, settings: Optimiser
+) -> Iterator[Step]:
+    """Train through all stages. The model is in training mode at every step, whatever the caller did between."""
+    total = sum(plan.steps for plan in plans)
+    number = 0
+    for plan in plans:
+        model.free(plan.stage.free)
+        optimiser = make_optimiser(model, settings, plan.stage.learning_rate or settings.learning_rate)
+        shared = [parameter for parameter in model.bert.parameters() if parameter.requires_grad]
+        free = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        for step_in_stage in range(1, plan.steps + 1):
+            number += 1
+            model.train()
+            factor = rate_factor(settings.schedule, settings.warmup, number, total)
+            for group in optimiser.param_groups:
+                group["lr"] = group["base_lr"] * factor
+            losses: dict[str, list[float]] = {}
+            examples = tokens = 0
+            for _ in range(settings.accumulate):
+                batch = feeds[plan.sampler.draw()].draw().to(model.device)
+                loss = model.loss(batch)
+                check_finite(batch.task, loss, number)
+                balancer.backward({batch.task: loss / settings.accumulate}, shared)
+                losses.setdefault(batch.task, []).append(loss.item())
+                examples += batch.examples
+                tokens += batch.tokens
+            clip(free, settings.clip)
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
+            yield Step(
+                number=number,
+                total=total,
+                stage=plan.number,
+                epoch=-(-step_in_stage // plan.steps_per_epoch),
+                ends_epoch=step_in_stage % plan.steps_per_epoch == 0,
+                losses={task: sum(each) / len(each) for task, each in losses.items()},
+                examples=examples,
+                tokens=tokens,
+                learning_rate=optimiser.param_groups[0]["lr"],
+            )
+
+
+def clip(parameters: Sequence[nn.Parameter], limit: float | None) -> None:
+    if limit is not None:
+        torch.nn.utils.clip_grad_norm_(parameters, limit)
+
+
+def check_finite(task: str, loss: torch.Tensor, step: int) -> None:
+    if not math.isfinite(loss.item()):
+        raise UserError(
+            f"The loss of task '{task}' became {loss.item()} at step {step}; training stopped.",
+            "The last good model is kept. Try a lower learning rate, a longer warmup or a smaller clip.",
+        )
