@@ -5,7 +5,7 @@ import gzip
 import io
 import json
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, BinaryIO, cast
 
 import numpy.typing as npt
 
@@ -31,12 +31,10 @@ def write_answers(path: Path, task: Task, examples: Examples, answers: npt.NDArr
         import pyarrow
         import pyarrow.parquet
 
-        sink: IO[bytes]
-        with (gzip.open(path, "wb") if gzipped else path.open("wb")) as sink:  # type: ignore[assignment]
+        with open_bytes(path, gzipped) as sink:
             pyarrow.parquet.write_table(pyarrow.table(columns), sink)
         return
-    opened = gzip.open(path, "wb") if gzipped else path.open("wb")
-    with io.TextIOWrapper(opened, encoding="utf-8", newline="") as file:  # type: ignore[type-var]
+    with io.TextIOWrapper(open_bytes(path, gzipped), encoding="utf-8", newline="") as file:
         rows = zip(*columns.values(), strict=True)
         if kind == "jsonl":
             for row in rows:
@@ -45,6 +43,10 @@ def write_answers(path: Path, task: Task, examples: Examples, answers: npt.NDArr
         writer = csv.writer(file, delimiter="\t" if kind == "tsv" else ",", lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(rows)
+
+
+def open_bytes(path: Path, gzipped: bool) -> BinaryIO:
+    return cast(BinaryIO, gzip.open(path, "wb")) if gzipped else path.open("wb")
 
 
 def answer_columns(task: Task, examples: Examples, answers: npt.NDArray[Any]) -> dict[str, list[Any]]:

@@ -120,6 +120,11 @@ class Sequences:
         """Tokens of each example, over all its sequences."""
         return sum((part.lengths for part in self.parts[1:]), start=self.parts[0].lengths)
 
+    def take(self, rows: npt.NDArray[np.int64]) -> "Sequences":
+        """Some of the examples, in the given order."""
+        first = None if self.first_segment is None else self.first_segment[rows]
+        return replace(self, parts=tuple(part.take(rows) for part in self.parts), first_segment=first)
+
     def pack(self, rows: npt.NDArray[np.int64]) -> Packed:
         taken = [part.take(rows) for part in self.parts]
         ids = np.concatenate([part.flat for part in taken]).astype(np.int64)

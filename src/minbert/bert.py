@@ -7,6 +7,7 @@ the other tokens of their sequence, lays them out on an S x L grid for the lengt
 Knows nothing of tasks, heads or files. Devlin et al. 2019, https://arxiv.org/abs/1810.04805
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,7 +18,7 @@ from torch.nn import functional
 from minbert.batch import Packed
 from minbert.dropout import Dropout, Noise
 
-ACTIVATIONS = {
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": functional.gelu,
     "gelu_new": partial(functional.gelu, approximate="tanh"),
     "relu": functional.relu,

@@ -95,9 +95,7 @@ def _csv(
         yield line, [row[i] for i in places] + [None if id_place is None else row[id_place]]
 
 
-def _jsonl(
-    path: Path, file: IO[str], columns: Sequence[str], id_column: str
-) -> Iterator[tuple[int, list[Any] | str]]:
+def _jsonl(path: Path, file: IO[str], columns: Sequence[str], id_column: str) -> Iterator[tuple[int, list[Any] | str]]:
     checked = False
     for line, text in enumerate(file, 1):
         if not text.strip():

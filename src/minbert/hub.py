@@ -127,7 +127,8 @@ def download(repository: str, name: str) -> Path:
         ) from None
     except GatedRepoError:
         raise UserError(
-            f"The model '{repository}' is gated on the hub.", "Ask for access there, then run `hf auth login`."
+            f"The model '{repository}' is gated on the hub.",
+            "Ask for access there, then run `hf auth login`.",
         ) from None
     except RepositoryNotFoundError:
         raise UserError(

@@ -52,9 +52,7 @@ class Predictor:
         """Answers for texts, or for (text, text) pairs where the task compares two."""
         return [to_answer(self.task(task), row) for row in self.raw(task, columns_of(self.task(task), texts))]
 
-    def raw(
-        self, task: str, texts: tuple[list[str], ...], progress: Progress = lambda done: None
-    ) -> npt.NDArray[Any]:
+    def raw(self, task: str, texts: tuple[list[str], ...], progress: Progress = lambda done: None) -> npt.NDArray[Any]:
         """The same as arrays: probabilities N x C, or scores N."""
         self.task(task)
         return answer(self.model, task, sequences_for(self.model, task, self.text, texts), progress)

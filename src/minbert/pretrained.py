@@ -50,7 +50,7 @@ LAYER = {
 
 def names(shape: Shape, parameters: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Our parameter's name -> the names of theirs that are stacked to make it."""
-    modules = {ours: (theirs,) for ours, theirs in EMBEDDINGS.items()}
+    modules: dict[str, tuple[str, ...]] = {ours: (theirs,) for ours, theirs in EMBEDDINGS.items()}
     for i in range(shape.layers):
         for ours, theirs in LAYER.items():
             modules[f"layers.{i}.{ours}"] = tuple(f"encoder.layer.{i}.{name}" for name in theirs)
@@ -74,7 +74,7 @@ def read_config(folder: Path) -> tuple[Shape, dict[str, Any]]:
     if kind != "bert":
         raise UserError(
             f"{folder}: a '{kind}' model, not a BERT.",
-            "Use a model whose config.json says \"model_type\": \"bert\"; `minbert models` lists some.",
+            'Use a model whose config.json says "model_type": "bert"; `minbert models` lists some.',
         )
     known = {ours: config[theirs] for ours, theirs in CONFIG.items() if theirs in config}
     try:
@@ -109,12 +109,18 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
             # a pickle may run code when it is read: weights_only refuses all but tensors, and nothing falls back
             loaded = torch.load(path, map_location="cpu", weights_only=True)
             return {name: tensor for name, tensor in loaded.items() if isinstance(tensor, Tensor)}
-    except (SafetensorError, pickle.UnpicklingError, OSError, RuntimeError, EOFError, ValueError, KeyError) as wrong:
+    except (
+        SafetensorError,
+        pickle.UnpicklingError,
+        OSError,
+        RuntimeError,
+        EOFError,
+        ValueError,
+        KeyError,
+    ) as wrong:
         reason = str(wrong).strip().splitlines()[0] if str(wrong).strip() else type(wrong).__name__
         raise UserError(f"{path}: the weights cannot be read: {reason}", "Fetch the file again.") from None
-    raise UserError(
-        f"{folder}: no weights: neither model.safetensors nor pytorch_model.bin.", "Fetch the model again."
-    )
+    raise UserError(f"{folder}: no weights: neither model.safetensors nor pytorch_model.bin.", "Fetch the model again.")
 
 
 def plain_name(name: str) -> str:
@@ -139,9 +145,11 @@ def load_bert(folder: Path, noise: Noise | None = None) -> Bert:
         missing = [source for source in sources if source not in theirs]
         if missing and name.startswith("pooler."):
             weight = torch.zeros(wanted[name])
-            ours[name] = torch.nn.init.normal_(weight, std=0.02, generator=torch.Generator().manual_seed(0)) if (
-                name == "pooler.weight"
-            ) else weight
+            ours[name] = (
+                torch.nn.init.normal_(weight, std=0.02, generator=torch.Generator().manual_seed(0))
+                if (name == "pooler.weight")
+                else weight
+            )
             continue
         if missing:
             raise UserError(

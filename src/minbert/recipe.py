@@ -151,9 +151,14 @@ def recipe_from(table: Mapping[str, Any], where: str) -> Recipe:
     if isinstance(tasks, list):
         tasks = {name: {} for name in tasks}
     if not isinstance(tasks, dict) or not isinstance(defaults, dict):
-        raise UserError(f"{where}: 'tasks' and 'defaults' are tables.", 'Write for example [tasks.sst] or tasks = ["sst"].')
+        raise UserError(
+            f"{where}: 'tasks' and 'defaults' are tables.",
+            'Write for example [tasks.sst] or tasks = ["sst"].',
+        )
     plans = {}
     for name, plan in tasks.items():
+        if plan is False:
+            continue
         if not isinstance(plan, dict):
             raise UserError(f"{where}: 'tasks.{name}' should be a table.")
         plans[name] = fill(TaskPlan, {**defaults, **plan}, where, f"task '{name}'")
@@ -224,7 +229,9 @@ def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
             del merged[key]
         elif key == "tasks" and isinstance(value, list) and isinstance(old, dict):
             merged[key] = {name: old.get(name, {}) for name in value}
-        elif isinstance(old, dict) and isinstance(value, dict) and old.get("name") == value.get("name", old.get("name")):
+        elif (
+            isinstance(old, dict) and isinstance(value, dict) and old.get("name") == value.get("name", old.get("name"))
+        ):
             merged[key] = merge(old, value)
         else:
             merged[key] = value
@@ -241,6 +248,9 @@ def apply_override(table: dict[str, Any], override: str) -> None:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text.strip()
+    if len(steps) == 1 and isinstance(value, list):
+        table.update(merge(table, {key: value}))
+        return
     if steps[0] == "tasks" and isinstance(table.get("tasks"), list):
         table["tasks"] = {name: {} for name in table["tasks"]}
     if steps[0] == "stages":
@@ -250,7 +260,9 @@ def apply_override(table: dict[str, Any], override: str) -> None:
         last = i == len(steps) - 1
         if isinstance(here, list):
             if not step.isdigit() or int(step) >= len(here):
-                raise UserError(f"--set {override}: '{'.'.join(steps[:i])}' has the places 0 to {len(here) - 1}, not '{step}'.")
+                raise UserError(
+                    f"--set {override}: '{'.'.join(steps[:i])}' has the places 0 to {len(here) - 1}, not '{step}'."
+                )
             if last:
                 here[int(step)] = value
             else:

@@ -8,10 +8,11 @@ import hashlib
 import json
 import os
 import platform
+import shlex
 import shutil
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,10 @@ from safetensors.torch import load_file, save_file
 
 from minbert.errors import UserError
 from minbert.model import Model
+from minbert.prepare import Prepared
 from minbert.pretrained import load_backbone, save_backbone
 from minbert.recipe import Recipe, TaskPlan
+from minbert.table import Examples, read_split
 from minbert.task import Task, task_from
 from minbert.text import Text
 from minbert.variants import fill
@@ -30,18 +33,25 @@ from minbert.variants import fill
 FORMAT = 1
 
 
+def check_free(path: Path, force: bool) -> None:
+    """A run needs a directory of its own: refuse one that holds anything, but for an old run if `force` is said."""
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+        return
+    if not force:
+        raise UserError(
+            f"{path}: exists already; a run needs a directory of its own.",
+            "Name another --out, or replace the old run with --force.",
+        )
+    if not (path / "run.json").is_file():
+        raise UserError(f"{path}: is not a run, so --force does not remove it.", "Name another --out.")
+
+
 def create(path: Path, force: bool) -> None:
-    """An empty run directory. What is there already stays, unless it is an old run and `force` is said."""
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        if not force:
-            raise UserError(
-                f"{path}: exists already; a run needs a directory of its own.",
-                "Name another --out, or replace the old run with --force.",
-            )
-        if not (path / "run.json").is_file():
-            raise UserError(f"{path}: is not a run, so --force does not remove it.", "Name another --out.")
+    """An empty run directory."""
+    check_free(path, force)
+    if path.exists():
         shutil.rmtree(path)
-    path.mkdir(parents=True, exist_ok=True)
+    path.mkdir(parents=True)
 
 
 def write_recipe(path: Path, recipe: Recipe, tasks: dict[str, Task]) -> None:
@@ -71,31 +81,49 @@ def read_run(path: Path) -> dict[str, Any]:
     try:
         run = json.loads((path / "run.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise UserError(f"{path}: not a run: it has no run.json.", "`minbert train RECIPE --out RUN` makes one.") from None
+        raise UserError(
+            f"{path}: not a run: it has no run.json.", "`minbert train RECIPE --out RUN` makes one."
+        ) from None
     except ValueError as wrong:
         raise UserError(f"{path / 'run.json'}: not JSON: {wrong}") from None
     assert isinstance(run, dict)
     return run
 
 
-def about_this_run(recipe: Recipe, files: dict[str, Path], backbone: Path, data_root: Path | None) -> dict[str, Any]:
+def about_this_run(ready: Prepared, data_root: Path | None) -> dict[str, Any]:
     """What a reader needs to know to trust the numbers or to get them again."""
-    weights = [backbone / name for name in ("model.safetensors", "pytorch_model.bin", "tokenizer.json", "vocab.txt")]
+    files = {
+        f"{name} {part}": rows[name].examples.path
+        for part, rows in (("train", ready.train), ("dev", ready.dev))
+        for name in ready.tasks
+    }
+    names = ("model.safetensors", "pytorch_model.bin", "tokenizer.json", "vocab.txt")
+    weights = [ready.backbone / name for name in names]
     return {
         "state": "running",
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-        "command": " ".join(sys.argv),
-        "seed": recipe.seed,
-        "backbone": recipe.backbone,
+        "command": shlex.join(sys.argv),
+        "seed": ready.recipe.seed,
+        "backbone": ready.recipe.backbone,
         "data_root": None if data_root is None else str(data_root.resolve()),
+        "task_folders": {name: str(task.folder) for name, task in ready.tasks.items()},
         "versions": {name: version(name) for name in ("minbert", "torch", "tokenizers")}
         | {"python": platform.python_version()},
         "sha256": {
             "data": {name: sha256(path) for name, path in files.items()},
             "backbone": {path.name: sha256(path) for path in weights if path.is_file()},
-            "recipe": hashlib.sha256(recipe.as_toml().encode()).hexdigest(),
+            "recipe": hashlib.sha256(ready.recipe.as_toml().encode()).hexdigest(),
         },
     }
+
+
+def dev_rows(path: Path, task: Task, data_root: Path | None, skip_bad_rows: bool) -> Examples:
+    """The dev rows of a run's task: where the run found them, unless a data root is named."""
+    about = read_run(path)
+    if data_root is None and about.get("data_root"):
+        data_root = Path(about["data_root"])
+    task = replace(task, folder=Path(about["task_folders"][task.name]))
+    return read_split(task, data_root, skip_bad_rows=skip_bad_rows)[2]
 
 
 def sha256(path: Path) -> str:

@@ -16,9 +16,7 @@ from minbert.variants import build
 class Feed:
     """One task's training examples, endless: each pass in a new order that seed and pass alone decide."""
 
-    def __init__(
-        self, task: str, sequences: Sequences, labels: npt.NDArray[Any], batch_size: int, seed: int
-    ) -> None:
+    def __init__(self, task: str, sequences: Sequences, labels: npt.NDArray[Any], batch_size: int, seed: int) -> None:
         self.task = task
         self.sequences = sequences
         self.labels = labels

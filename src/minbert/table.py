@@ -59,9 +59,7 @@ class Missing(ValueError):
     """A field that is not there, as opposed to one that is wrong."""
 
 
-def read_examples(
-    path: Path, task: Task, *, labelled: bool = True, skip_bad_rows: bool = False
-) -> Examples:
+def read_examples(path: Path, task: Task, *, labelled: bool = True, skip_bad_rows: bool = False) -> Examples:
     """All rows of a file. Bad rows stop the reading with a list of them, or are skipped and counted."""
     examples, rejects = read_rows(path, task, labelled=labelled)
     if rejects and not skip_bad_rows:
@@ -175,10 +173,11 @@ def infer_labels(path: Path, task: Task, most: int = 500) -> tuple[Label, ...]:
 
 def locate(task: Task, part: str, data_root: Path | None) -> Path:
     """The task's file for train, dev or test: below the data root, else beside the task's own file."""
-    name = getattr(task.files, part)
+    name: str | None = getattr(task.files, part)
     if name is None:
         raise UserError(
-            f"Task '{task.name}' names no {part} file.", f"Add '{part} = \"...\"' under [files] in its task file."
+            f"Task '{task.name}' names no {part} file.",
+            f"Add '{part} = \"...\"' under [files] in its task file.",
         )
     places = [root / name for root in (data_root, task.folder) if root is not None]
     for place in places:
@@ -191,9 +190,7 @@ def locate(task: Task, part: str, data_root: Path | None) -> Path:
     )
 
 
-def read_split(
-    task: Task, data_root: Path | None, *, skip_bad_rows: bool = False
-) -> tuple[Task, Examples, Examples]:
+def read_split(task: Task, data_root: Path | None, *, skip_bad_rows: bool = False) -> tuple[Task, Examples, Examples]:
     """The task (its labels known) with its training and dev rows."""
     path = locate(task, "train", data_root)
     if task.kind == "classify" and not task.labels:

@@ -72,12 +72,14 @@ class Text:
         """The pieces of each text without special tokens; very long texts are cut by characters first."""
         limit = most_tokens * CHARACTERS_PER_TOKEN
         parts = [
-            Ragged.of([
-                encoding.ids
-                for encoding in self.tokenizer.encode_batch_fast(
-                    [text[:limit] for text in texts[start : start + CHUNK]], add_special_tokens=False
-                )
-            ])
+            Ragged.of(
+                [
+                    encoding.ids
+                    for encoding in self.tokenizer.encode_batch_fast(
+                        [text[:limit] for text in texts[start : start + CHUNK]], add_special_tokens=False
+                    )
+                ]
+            )
             for start in range(0, len(texts), CHUNK)
         ]
         if len(parts) == 1:

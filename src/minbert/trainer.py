@@ -31,7 +31,11 @@ class Step:
 
 
 def train(
-    model: Model, plans: Sequence[StagePlan], feeds: Mapping[str, Feed], balancer: Balancer, settings: Optimiser
+    model: Model,
+    plans: Sequence[StagePlan],
+    feeds: Mapping[str, Feed],
+    balancer: Balancer,
+    settings: Optimiser,
 ) -> Iterator[Step]:
     """Train through all stages. The model is in training mode at every step, whatever the caller did between."""
     total = sum(plan.steps for plan in plans)

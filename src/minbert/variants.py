@@ -43,9 +43,7 @@ def choose(family: str, table: Mapping[str, T], spec: Spec, where: str) -> tuple
     return table[name], settings, f"{family} '{name}'"
 
 
-def build(
-    family: str, table: Mapping[str, Callable[..., T]], spec: Spec, where: str, /, *given: object
-) -> T:
+def build(family: str, table: Mapping[str, Callable[..., T]], spec: Spec, where: str, /, *given: object) -> T:
     """Construct the technique that the recipe names from what the program gives and the recipe sets."""
     make, settings, what = choose(family, table, spec, where)
     return fill(make, settings, where, what, *given)

@@ -8,3 +8,5 @@ from minbert.balancers.sum import Sum
 BALANCERS: dict[str, Callable[..., Balancer]] = {
     "sum": Sum,
 }
+
+__all__ = ["BALANCERS", "Balancer"]

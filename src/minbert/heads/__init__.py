@@ -10,3 +10,5 @@ HEADS: dict[str, Callable[..., Head]] = {
     "cosine": Cosine,
     "linear": Linear,
 }
+
+__all__ = ["HEADS", "Head"]

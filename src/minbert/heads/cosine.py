@@ -30,5 +30,6 @@ class Cosine(Head):
         self.scale = SCALINGS[scaling]
 
     def forward(self, *vectors_BD: Tensor) -> Tensor:
-        share_B = self.scale(functional.cosine_similarity(*vectors_BD, dim=1))
+        u_BD, v_BD = vectors_BD
+        share_B = self.scale(functional.cosine_similarity(u_BD, v_BD, dim=1))
         return (self.low + share_B * (self.high - self.low))[:, None]

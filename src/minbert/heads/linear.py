@@ -23,9 +23,7 @@ FEATURES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 class Linear(Head):
     emits = "free"
 
-    def __init__(
-        self, place: Place, *, dropout: float = 0.1, features: tuple[str, ...] = ("u", "v", "|u-v|")
-    ) -> None:
+    def __init__(self, place: Place, *, dropout: float = 0.1, features: tuple[str, ...] = ("u", "v", "|u-v|")) -> None:
         """`features` says what is made of two vectors u and v; a single vector is taken as it is."""
         super().__init__()
         for feature in features:

@@ -13,3 +13,5 @@ LOSSES: dict[str, Callable[..., Loss]] = {
     "mse": MeanSquaredError,
 }
 DEFAULTS = {"classify": "cross_entropy", "score": "mse"}
+
+__all__ = ["DEFAULTS", "LOSSES", "Loss"]

@@ -16,15 +16,13 @@ class BinaryCrossEntropy(Loss):
         super().__init__(task)
         if task.kind != "classify" or len(task.labels) != 2:
             raise ValueError("is for tasks with two labels; take the loss 'cross_entropy'")
-        weights = task.class_weights if isinstance(task.class_weights, tuple) else None
-        self.register_buffer("weight", None if weights is None else torch.tensor(weights), persistent=False)
 
     def forward(self, output_BO: Tensor, labels_B: Tensor) -> Tensor:
         target_B = labels_B.to(output_BO.dtype)
-        if self.weight is None:
+        if self.weight_C is None:
             return functional.binary_cross_entropy_with_logits(output_BO[:, 0], target_B)
         # divided by the sum of the weights, as torch's cross_entropy does
-        weight_B = self.weight[labels_B]
+        weight_B = self.weight_C[labels_B]
         each_B = functional.binary_cross_entropy_with_logits(output_BO[:, 0], target_B, reduction="none")
         return (weight_B * each_B).sum() / weight_B.sum()
 

@@ -1,6 +1,5 @@
 """Cross-entropy over the labels, with class weights and label smoothing."""
 
-import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -17,13 +16,9 @@ class CrossEntropy(Loss):
             raise ValueError("is for tasks of kind \"classify\"; take the loss 'mse'")
         self.outputs = len(task.labels)
         self.label_smoothing = label_smoothing
-        weights = task.class_weights if isinstance(task.class_weights, tuple) else None
-        self.register_buffer("weight", None if weights is None else torch.tensor(weights), persistent=False)
 
     def forward(self, output_BO: Tensor, labels_B: Tensor) -> Tensor:
-        return functional.cross_entropy(
-            output_BO, labels_B, weight=self.weight, label_smoothing=self.label_smoothing  # type: ignore[arg-type]
-        )
+        return functional.cross_entropy(output_BO, labels_B, self.weight_C, label_smoothing=self.label_smoothing)
 
     def answers(self, output_BO: Tensor) -> Tensor:
         return output_BO.softmax(1)

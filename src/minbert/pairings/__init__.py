@@ -11,3 +11,5 @@ PAIRINGS: dict[str, Callable[..., Pairing]] = {
     "apart": Apart,
     "joined": Joined,
 }
+
+__all__ = ["PAIRINGS", "Pairing"]

@@ -10,3 +10,5 @@ POOLINGS: dict[str, Callable[..., Pooling]] = {
     "cls": Cls,
     "mean": Mean,
 }
+
+__all__ = ["POOLINGS", "Pooling"]

@@ -10,3 +10,5 @@ SAMPLERS: dict[str, Callable[..., Sampler]] = {
     "proportional": Proportional,
     "round_robin": RoundRobin,
 }
+
+__all__ = ["SAMPLERS", "Sampler"]

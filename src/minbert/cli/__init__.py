@@ -1,0 +1,75 @@
+"""The command `minbert`: one thin file a command. Heavy parts are imported by the command that needs them."""
+
+import importlib
+import os
+import sys
+from collections.abc import Callable
+
+import typer
+
+from minbert.errors import UserError
+
+app = typer.Typer(
+    name="minbert",
+    help="One small BERT, many sentence tasks.\n\nBring labelled sentences, name a recipe, get one model that "
+    "answers all of them. Start with `minbert demo`.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+LEARN = "Learn"
+ANSWER = "Answer"
+DISCOVER = "Discover"
+# command: (panel of --help); the module of the same name defines a function of the same name
+COMMANDS = {
+    "demo": LEARN,
+    "check": LEARN,
+    "train": LEARN,
+    "evaluate": ANSWER,
+    "predict": ANSWER,
+    "embed": ANSWER,
+    "recipes": DISCOVER,
+    "show": DISCOVER,
+    "tasks": DISCOVER,
+    "models": DISCOVER,
+}
+for name, panel in COMMANDS.items():
+    function: Callable[..., None] = getattr(importlib.import_module(f"minbert.cli.{name}"), name)
+    app.command(name, rich_help_panel=panel)(function)
+
+
+def version(value: bool) -> None:
+    if value:
+        from minbert import __version__
+
+        typer.echo(f"minbert {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: bool = typer.Option(False, "--version", callback=version, is_eager=True, help="Show the version."),
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line. A user's mistake is one message on standard error and exit code 2."""
+    # forked workers and tokenizer threads do not mix; the library's warning about it would only puzzle
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    try:
+        app()
+    except UserError as wrong:
+        from minbert.cli.screen import show_error
+
+        show_error(wrong)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        # the reader of our output (head, less) has left: nobody is there to be told
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)

@@ -1,0 +1,60 @@
+"""minbert check: everything that can be known about the data before training."""
+
+import json
+from dataclasses import asdict
+
+import typer
+
+from minbert.cli.options import AsJson, DataRoot, RecipeName, Set, SkipBadRows
+from minbert.cli.screen import console, table
+
+
+def check(
+    recipe: RecipeName,
+    data_root: DataRoot = None,
+    set_: Set = None,
+    skip_bad_rows: SkipBadRows = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check a recipe and its data without training.
+
+    Reads every file strictly, builds the model, and tells rows, label balance, lengths and truncation,
+    duplicates, and dev texts that also stand in training data, across all tasks.
+
+    Example: minbert check baseline --data-root data
+    """
+    from minbert.check import check_recipe
+    from minbert.recipe import read_recipe
+
+    found = check_recipe(read_recipe(recipe, set_ or []), data_root, skip_bad_rows)
+    if as_json:
+        typer.echo(json.dumps(asdict(found), indent=2))
+        return
+    shown = table("task", "part", "rows", "left out", "copies", "tokens: mean", "most", "cut at", "cut",
+                  right=("rows", "left out", "copies", "tokens: mean", "most", "cut at", "cut"))  # fmt: skip
+    for part in found.parts:
+        shown.add_row(
+            f"[bold]{part.task}[/]", part.part, f"{part.rows:,}", f"{part.skipped:,}", f"{part.duplicates:,}",
+            f"{part.mean_tokens:.1f}", f"{part.most_tokens:,}", f"{part.max_length:,}", f"{part.truncated:,}",
+        )  # fmt: skip
+    console.print(shown)
+    console.print()
+    labels = table("task", "part", "labels")
+    for part in found.parts:
+        labels.add_row(f"[bold]{part.task}[/]", part.part, "  ".join(f"{k} {v:.1%}" for k, v in part.balance.items()))
+    console.print(labels)
+    console.print()
+    leaks = [leak for leak in found.leaks if leak.examples or leak.texts]
+    if leaks:
+        shown = table("dev rows of", "found in training of", "whole examples", "single texts", "for example",
+                      right=("whole examples", "single texts"))  # fmt: skip
+        for leak in leaks:
+            shown.add_row(leak.dev, leak.train, f"{leak.examples:,}", f"{leak.texts:,}", leak.sample)
+        console.print(shown)
+        console.print(
+            "Scores on rows that were trained on are too good. Whole examples are the serious ones.",
+            style="dim",
+        )
+    else:
+        console.print("No dev text stands in any training file.")
+    console.print(f"[green]The recipe and its data are sound.[/] {found.steps:,} steps of training.")

@@ -1,0 +1,72 @@
+"""minbert evaluate: the scores of a run on labelled files."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from minbert.cli.options import AsJson, DataRoot, RunFolder, SkipBadRows
+from minbert.cli.screen import console, progress, table
+from minbert.errors import UserError
+
+
+def evaluate(
+    run: RunFolder,
+    data: Annotated[
+        list[str] | None,
+        typer.Option("--data", metavar="TASK=FILE", help="Measure this task on this file. May be repeated."),
+    ] = None,
+    data_root: DataRoot = None,
+    skip_bad_rows: SkipBadRows = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure a run's model on its tasks' dev files, or on files you name.
+
+    Example: minbert evaluate runs/baseline --data sst=more-reviews.csv --json
+    """
+    from minbert.evaluate import evaluate as measure
+    from minbert.evaluate import sequences_for
+    from minbert.metrics import overall
+    from minbert.predict import load
+    from minbert.rundir import dev_rows
+    from minbert.table import read_examples
+
+    named = dict(split_option(option) for option in data or [])
+    predictor = load(run)
+    for name in named:
+        predictor.task(name)
+    tasks = {name: task for name, task in predictor.tasks.items() if not named or name in named}
+    rows = {
+        name: read_examples(Path(named[name]), task, skip_bad_rows=skip_bad_rows)
+        if name in named
+        else dev_rows(run, task, data_root, skip_bad_rows)
+        for name, task in tasks.items()
+    }
+    scores = {}
+    with progress() as bar:
+        measuring = bar.add_task("measuring", total=sum(len(each) for each in rows.values()), note="")
+        for name, examples in rows.items():
+            sequences = sequences_for(predictor.model, name, predictor.text, examples.texts)
+            found = measure(predictor.model, name, examples, sequences, lambda done: bar.advance(measuring, done))
+            scores[name] = found.scores
+    total = overall(scores, tasks)
+    if as_json:
+        typer.echo(json.dumps({"tasks": scores, "overall": total}, indent=2))
+        return
+    shown = table("task", "rows", "metric", "score", right=("rows", "score"))
+    for name, metrics in scores.items():
+        for i, (metric, value) in enumerate(metrics.items()):
+            main = i == 0
+            style = "bold" if main else "dim"
+            count = f"{len(rows[name]):,}" if main else ""
+            shown.add_row(name if main else "", count, f"[{style}]{metric}[/]", f"[{style}]{value:.4f}[/]")
+    shown.add_row("overall", "", "", f"[bold]{total:.4f}[/]")
+    console.print(shown)
+
+
+def split_option(option: str) -> tuple[str, str]:
+    name, equals, value = option.partition("=")
+    if not equals or not name or not value:
+        raise UserError(f"--data {option}: not of the form TASK=FILE.", "For example: --data sst=reviews.csv")
+    return name, value

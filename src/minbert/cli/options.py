@@ -1,0 +1,20 @@
+"""Options that several commands have."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+RecipeName = Annotated[str, typer.Argument(help="A recipe file, or the name of a shipped one (`minbert recipes`).")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The directory of a run, made by `minbert train`.")]
+DataRoot = Annotated[
+    Path | None,
+    typer.Option("--data-root", envvar="MINBERT_DATA", help="Where the tasks' files are.", show_default=False),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a setting: --set stages.0.epochs=3. May be repeated."),
+]
+SkipBadRows = Annotated[bool, typer.Option("--skip-bad-rows", help="Leave bad rows out and count them.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace what an earlier call wrote there.")]

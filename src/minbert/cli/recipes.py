@@ -1,0 +1,18 @@
+"""minbert recipes: what can be trained by name."""
+
+from minbert.cli.screen import console, table
+
+
+def recipes() -> None:
+    """List the recipes that ship with minbert."""
+    from minbert.recipe import read_recipe, shipped_recipes
+
+    shown = table("recipe", "tasks", "about")
+    for name in shipped_recipes():
+        recipe = read_recipe(name)
+        shown.add_row(f"[bold]{name}[/]", ", ".join(recipe.tasks), recipe.about)
+    console.print(shown)
+    console.print(
+        "\nLook at one:  minbert show baseline      Use one:  minbert train baseline --out runs/baseline",
+        style="dim",
+    )

@@ -1,0 +1,33 @@
+"""minbert show: a recipe as resolved, with what it costs."""
+
+import json
+
+import typer
+
+from minbert.cli.options import AsJson, RecipeName, Set
+from minbert.cli.screen import console, table
+
+
+def show(recipe: RecipeName, set_: Set = None, as_json: AsJson = False) -> None:
+    """Show a recipe with every default written out, and its parameter counts.
+
+    Example: minbert show baseline --set tasks.sst.pooling=cls
+    """
+    from minbert.hub import find_backbone
+    from minbert.prepare import count_parameters
+    from minbert.recipe import read_recipe
+
+    chosen = read_recipe(recipe, set_ or [])
+    counts = count_parameters(chosen, find_backbone(chosen.backbone))
+    if as_json:
+        typer.echo(json.dumps({"recipe": chosen.as_table(), **counts}, indent=2))
+        return
+    typer.echo(chosen.as_toml())
+    shown = table("parameters", "count", right=("count",))
+    shown.add_row("encoder", f"{counts['encoder']:,}")
+    for name, count in counts["tasks"].items():
+        shown.add_row(f"{name}: its own", f"{count['own']:,}")
+    shown.add_row("[bold]total[/]", f"[bold]{counts['total']:,}[/]")
+    for i, free in enumerate(counts["stages"]):
+        shown.add_row(f"free in stage {i}", f"{free:,}")
+    console.print(shown)

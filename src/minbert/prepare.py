@@ -1,0 +1,136 @@
+"""recipe -> everything that training needs, read, built and checked, with no training done."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from minbert.balancers import BALANCERS
+from minbert.balancers.base import Balancer
+from minbert.batch import Sequences
+from minbert.bert import Bert
+from minbert.dropout import Noise
+from minbert.errors import UserError, did_you_mean
+from minbert.evaluate import sequences_for
+from minbert.hub import find_backbone
+from minbert.model import Model
+from minbert.pretrained import load_backbone, read_config
+from minbert.recipe import Recipe
+from minbert.stages import Feed, StagePlan, plan_stages
+from minbert.table import Examples, balanced_weights, read_split
+from minbert.task import METRICS, Task
+from minbert.text import Text
+from minbert.variants import build
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows of one task that are trained on, or that are measured on."""
+
+    examples: Examples
+    sequences: Sequences
+
+
+@dataclass(frozen=True)
+class Prepared:
+    recipe: Recipe
+    backbone: Path
+    tasks: dict[str, Task]
+    model: Model
+    text: Text
+    train: dict[str, Part]
+    dev: dict[str, Part]
+    feeds: dict[str, Feed]
+    plans: list[StagePlan]
+    balancer: Balancer
+
+    @property
+    def steps(self) -> int:
+        return sum(plan.steps for plan in self.plans)
+
+
+def prepare(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False) -> Prepared:
+    """Whatever a user can have got wrong is found here, before the first step."""
+    backbone = find_backbone(recipe.backbone)
+    tasks, train_rows, dev_rows = read_data(recipe, data_root, skip_bad_rows)
+    check_mix(recipe, tasks)
+    balancer = build("balancer", BALANCERS, recipe.balancer, "the recipe", list(recipe.tasks))
+    model, text = build_model(recipe, tasks, backbone)
+
+    def laid_out(rows: dict[str, Examples]) -> dict[str, Part]:
+        return {name: Part(each, sequences_for(model, name, text, each.texts)) for name, each in rows.items()}
+
+    train, dev = laid_out(train_rows), laid_out(dev_rows)
+    feeds = {}
+    for name, part in train.items():
+        assert part.examples.labels is not None
+        batch_size = recipe.tasks[name].batch_size
+        feeds[name] = Feed(name, part.sequences, part.examples.labels, batch_size, recipe.seed)
+    plans = plan_stages(recipe, feeds)
+    return Prepared(recipe, backbone, tasks, model, text, train, dev, feeds, plans, balancer)
+
+
+def read_data(
+    recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False
+) -> tuple[dict[str, Task], dict[str, Examples], dict[str, Examples]]:
+    """The tasks, with labels and class weights known, their training rows and their dev rows."""
+    tasks, train, dev = {}, {}, {}
+    for name, task in recipe.read_tasks().items():
+        task, train[name], dev[name] = read_split(task, data_root, skip_bad_rows=skip_bad_rows)
+        labels = train[name].labels
+        if task.class_weights == "balanced" and labels is not None:
+            task = task.with_class_weights(balanced_weights(labels, len(task.labels)))
+        tasks[name] = task
+    return tasks, train, dev
+
+
+def build_model(recipe: Recipe, tasks: Mapping[str, Task], folder: Path) -> tuple[Model, Text]:
+    """The pretrained encoder with fresh heads; the seed decides the heads."""
+    with seeded(recipe.seed):
+        bert, text = load_backbone(folder, Noise(recipe.seed))
+        return Model(bert, tasks, recipe.tasks), text
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Initialisation draws from torch's global generator: seed it, and put it back."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
+
+
+def check_mix(recipe: Recipe, tasks: Mapping[str, Task]) -> None:
+    for name in recipe.selection.mix:
+        task, _, metric = name.partition(".")
+        if task not in tasks:
+            raise UserError(f"selection.mix: '{name}' should be task.metric. {did_you_mean(task, tasks)}")
+        known = METRICS[tasks[task].kind]
+        if metric not in known:
+            raise UserError(f"selection.mix: unknown metric '{metric}' of task '{task}'. {did_you_mean(metric, known)}")
+
+
+def count_parameters(recipe: Recipe, folder: Path) -> dict[str, Any]:
+    """How many parameters a recipe's model has, in all and of each task's own, and how many each stage trains."""
+    tasks = recipe.read_tasks()
+    for name, task in tasks.items():
+        if task.kind == "classify" and not task.labels:
+            raise UserError(
+                f"Task '{name}' does not list its labels, so its head cannot be counted.", "Add 'labels' to its file."
+            )
+    shape, _ = read_config(folder)
+    with torch.device("meta"):  # sizes without weights
+        model = Model(Bert(shape), tasks, recipe.tasks)
+    counts = model.counts()
+    free = []
+    for stage in recipe.stages:
+        model.free(stage.free)
+        free.append(sum(p.numel() for p in model.parameters() if p.requires_grad))
+    return {
+        "total": sum(counts.values()),
+        "encoder": counts["encoder"],
+        "tasks": {name: {"own": counts[name]} for name in tasks},
+        "stages": free,
+    }
