@@ -4,7 +4,9 @@ import csv
 import gzip
 import io
 import json
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -41,7 +43,7 @@ def read_columns(
         raise UserError(f"{path}: no such file.")
     kind, gzipped = format_of(path)
     if path.stat().st_size == 0:
-        raise UserError(f"{path}: the file is empty.", "A data file needs a header line and at least one row.")
+        raise nothing_in(path)
     try:
         if kind == "parquet":
             yield from _parquet(path, columns, id_column, gzipped)
@@ -51,8 +53,14 @@ def read_columns(
         else:
             with open_text(path, gzipped) as file:
                 yield from _csv(path, file, columns, id_column, delimiter or ("\t" if kind == "tsv" else ""))
-    except (gzip.BadGzipFile, EOFError) as wrong:
+    except (gzip.BadGzipFile, EOFError, zlib.error) as wrong:
         raise UserError(f"{path}: not a whole gzip file: {wrong}") from None
+    except OSError as wrong:
+        raise UserError(f"{path}: cannot be read: {wrong.strerror or wrong}") from None
+
+
+def nothing_in(path: Path) -> UserError:
+    return UserError(f"{path}: the file is empty.", "A data file needs a header line and at least one row.")
 
 
 def require(path: Path, columns: Iterable[str], found: Sequence[str]) -> None:
@@ -69,15 +77,22 @@ def _csv(
     path: Path, file: IO[str], columns: Sequence[str], id_column: str, delimiter: str
 ) -> Iterator[tuple[int, list[Any] | str]]:
     first = file.readline()
+    if not first.strip("\r\n"):
+        raise nothing_in(path)
+    if "\x00" in first or not is_unicode(first):
+        raise UserError(f"{path}:1: the header line is not UTF-8 text.", "Save the file with the encoding UTF-8.")
     # the course's files end in .csv and are separated by tabs: the header line tells
     delimiter = delimiter or ("\t" if "\t" in first else ",")
-    header = next(csv.reader([first], delimiter=delimiter), [])
+    reader = csv.reader(chain([first], file), delimiter=delimiter, strict=True)
+    try:
+        header = next(reader)
+    except csv.Error as wrong:
+        raise UserError(f"{path}:1: broken quoting in the header line: {wrong}") from None
     require(path, columns, header)
     places = [header.index(column) for column in columns]
     id_place = header.index(id_column) if id_column in header else None
-    reader = csv.reader(file, delimiter=delimiter, strict=True)
     while True:
-        line = reader.line_num + 2  # where this record starts; the header was line 1
+        line = reader.line_num + 1  # where this record starts: it may hold quoted newlines
         try:
             row = next(reader)
         except StopIteration:
@@ -120,18 +135,36 @@ def _parquet(
     import pyarrow
     import pyarrow.parquet
 
+    source = io.BytesIO(gzip.decompress(path.read_bytes())) if gzipped else path
     try:
-        source = io.BytesIO(gzip.decompress(path.read_bytes())) if gzipped else path
         file = pyarrow.parquet.ParquetFile(source)
-    except pyarrow.ArrowInvalid as wrong:
-        raise UserError(f"{path}: not a parquet file: {wrong}") from None
-    require(path, columns, file.schema_arrow.names)
-    has_id = id_column in file.schema_arrow.names
-    wanted = list(dict.fromkeys([*columns, *([id_column] if has_id else [])]))
-    line = 0
-    for batch in file.iter_batches(columns=wanted):
-        values = [batch.column(batch.schema.get_field_index(name)).to_pylist() for name in columns]
-        names = batch.column(batch.schema.get_field_index(id_column)).to_pylist() if has_id else None
-        for i in range(batch.num_rows):
-            line += 1
-            yield line, [column[i] for column in values] + [names[i] if names else None]
+        require(path, columns, file.schema_arrow.names)
+        has_id = id_column in file.schema_arrow.names
+        wanted = list(dict.fromkeys([*columns, *([id_column] if has_id else [])]))
+        line = 0
+        for batch in file.iter_batches(columns=wanted):
+            values = {name: _values(batch.column(batch.schema.get_field_index(name))) for name in wanted}
+            for i in range(batch.num_rows):
+                line += 1
+                identity = values[id_column][i] if has_id else None
+                yield line, [*(values[name][i] for name in columns), identity]
+    except (pyarrow.ArrowException, OSError) as wrong:
+        raise UserError(f"{path}: not a whole parquet file: {wrong}") from None
+
+
+def _values(column: Any) -> list[Any]:
+    """A parquet column as Python values; strings that are no UTF-8 as `open_text` gives them."""
+    try:
+        return column.to_pylist()  # type: ignore[no-any-return]
+    except UnicodeDecodeError:
+        raw = column.cast("binary").to_pylist()
+        return [value if value is None else value.decode("utf-8", "surrogateescape") for value in raw]
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text holds no lone surrogates: neither bytes that were no UTF-8 nor \\ud800 in JSON."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

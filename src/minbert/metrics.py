@@ -68,8 +68,7 @@ def ranks(x_N: Array) -> Array:
     """Ranks from 0; equal values share the mean of theirs."""
     _, group_N, size = np.unique(x_N, return_inverse=True, return_counts=True)
     first = np.cumsum(size) - size
-    mean_rank: Array = first + (size - 1) / 2
-    return mean_rank[group_N]
+    return np.asarray(first + (size - 1) / 2)[group_N]
 
 
 def divide(top: Array, bottom: Array) -> Array:

@@ -21,9 +21,9 @@ from minbert.variants import build, split_spec
 class TaskParts(nn.Module):
     """What one task has of its own, between the encoder's token vectors and the loss."""
 
-    def __init__(self, bert: Bert, task: Task, plan: TaskPlan) -> None:
+    def __init__(self, bert: Bert, task: Task, plan: TaskPlan, where: str) -> None:
         super().__init__()
-        where, width = f"task '{task.name}'", bert.shape.width
+        where, width = f"{where}: task '{task.name}'", bert.shape.width
         self.task = task
         self.pairing: Pairing = build("pairing", PAIRINGS, plan.pairing, where, width)
         self.pooling: Pooling = build("pooling", POOLINGS, plan.pooling, where, width)
@@ -51,10 +51,11 @@ class TaskParts(nn.Module):
 
 
 class Model(nn.Module):
-    def __init__(self, bert: Bert, tasks: Mapping[str, Task], plans: Mapping[str, TaskPlan]) -> None:
+    def __init__(self, bert: Bert, tasks: Mapping[str, Task], plans: Mapping[str, TaskPlan], where: str) -> None:
+        """`where` is the file that the plans were written in, for error messages."""
         super().__init__()
         self.bert = bert
-        self.parts = nn.ModuleDict({name: TaskParts(bert, task, plans[name]) for name, task in tasks.items()})
+        self.parts = nn.ModuleDict({name: TaskParts(bert, task, plans[name], where) for name, task in tasks.items()})
 
     def task(self, name: str) -> TaskParts:
         part = self.parts[name]

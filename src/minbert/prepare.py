@@ -57,7 +57,7 @@ def prepare(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False)
     backbone = find_backbone(recipe.backbone)
     tasks, train_rows, dev_rows = read_data(recipe, data_root, skip_bad_rows)
     check_mix(recipe, tasks)
-    balancer = build("balancer", BALANCERS, recipe.balancer, "the recipe", list(recipe.tasks))
+    balancer = build("balancer", BALANCERS, recipe.balancer, recipe.where, list(recipe.tasks))
     model, text = build_model(recipe, tasks, backbone)
 
     def laid_out(rows: dict[str, Examples]) -> dict[str, Part]:
@@ -91,7 +91,7 @@ def build_model(recipe: Recipe, tasks: Mapping[str, Task], folder: Path) -> tupl
     """The pretrained encoder with fresh heads; the seed decides the heads."""
     with seeded(recipe.seed):
         bert, text = load_backbone(folder, Noise(recipe.seed))
-        return Model(bert, tasks, recipe.tasks), text
+        return Model(bert, tasks, recipe.tasks, recipe.where), text
 
 
 @contextmanager
@@ -103,13 +103,14 @@ def seeded(seed: int) -> Iterator[None]:
 
 
 def check_mix(recipe: Recipe, tasks: Mapping[str, Task]) -> None:
+    where = f"{recipe.where}: selection.mix"
     for name in recipe.selection.mix:
         task, _, metric = name.partition(".")
         if task not in tasks:
-            raise UserError(f"selection.mix: '{name}' should be task.metric. {did_you_mean(task, tasks)}")
+            raise UserError(f"{where}: '{name}' should be task.metric. {did_you_mean(task, tasks)}")
         known = METRICS[tasks[task].kind]
         if metric not in known:
-            raise UserError(f"selection.mix: unknown metric '{metric}' of task '{task}'. {did_you_mean(metric, known)}")
+            raise UserError(f"{where}: unknown metric '{metric}' of task '{task}'. {did_you_mean(metric, known)}")
 
 
 def count_parameters(recipe: Recipe, folder: Path) -> dict[str, Any]:
@@ -122,7 +123,7 @@ def count_parameters(recipe: Recipe, folder: Path) -> dict[str, Any]:
             )
     shape, _ = read_config(folder)
     with torch.device("meta"):  # sizes without weights
-        model = Model(Bert(shape), tasks, recipe.tasks)
+        model = Model(Bert(shape), tasks, recipe.tasks, recipe.where)
     counts = model.counts()
     free = []
     for stage in recipe.stages:

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -89,8 +89,11 @@ class Selection:
     rows: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Recipe:
+    # where it was written, for error messages
+    where: str = field(compare=False)
+    _: KW_ONLY
     about: str = ""
     backbone: str = "minilm"
     seed: int = 0
@@ -118,16 +121,18 @@ class Recipe:
 
     def as_table(self) -> dict[str, Any]:
         """The recipe as TOML can hold it, every default written out."""
-        return _plain(asdict(self))  # type: ignore[no-any-return]
+        table: dict[str, Any] = _plain(asdict(self))
+        del table["where"]
+        return table
 
     def as_toml(self) -> str:
         return tomli_w.dumps(self.as_table())
 
 
 def _plain(value: Any) -> Any:
-    """Without what TOML cannot say: no None, no tuples."""
+    """Without what TOML cannot say (None, tuples) and what says nothing (empty values)."""
     if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items() if v is not None}
+        return {k: _plain(v) for k, v in value.items() if v not in (None, "", (), {})}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value
@@ -167,7 +172,7 @@ def recipe_from(table: Mapping[str, Any], where: str) -> Recipe:
         raise UserError(f"{where}: 'stages' should be a list of tables.", "Write [[stages]] before each.")
     table["stages"] = [fill(Stage, stage, where, f"stage {i}") for i, stage in enumerate(stages)]
     table["tasks"] = plans
-    return fill(Recipe, table, where, "the recipe")
+    return fill(Recipe, table, where, "the recipe", where)
 
 
 def read_table(spec: str, seen: tuple[Path, ...] = ()) -> tuple[dict[str, Any], Path]:

@@ -178,6 +178,6 @@ def load_model(path: Path) -> tuple[Model, Text]:
     tasks = {name: task_from(name, folder, entry["task"], where) for name, entry in saved["tasks"].items()}
     plans = {name: fill(TaskPlan, entry["plan"], where, f"task '{name}'") for name, entry in saved["tasks"].items()}
     bert, text = load_backbone(folder)
-    model = Model(bert, tasks, plans)
+    model = Model(bert, tasks, plans, where)
     model.parts.load_state_dict(load_file(folder / "tasks.safetensors"))
     return model.eval(), text

@@ -64,7 +64,9 @@ def plan_stages(recipe: Recipe, feeds: Mapping[str, Feed]) -> list[StagePlan]:
     for number, stage in enumerate(recipe.stages):
         tasks = stage.tasks or tuple(recipe.tasks)
         sizes = {task: len(feeds[task]) for task in tasks}
-        sampler = build("sampler", SAMPLERS, stage.sampler, f"stage {number}", sizes, recipe.seed + 1000 * number)
+        sampler = build(
+            "sampler", SAMPLERS, stage.sampler, f"{recipe.where}: stage {number}", sizes, recipe.seed + 1000 * number
+        )
         steps = stage.steps_per_epoch or sum(feeds[task].batches_a_pass for task in tasks)
         plans.append(StagePlan(number, stage, tasks, sampler, steps))
     return plans

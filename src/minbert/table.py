@@ -6,7 +6,6 @@ or a Reject with file, line and reason.
 
 import hashlib
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from minbert.columns import read_columns
+from minbert.columns import is_unicode, read_columns
 from minbert.errors import UserError
 from minbert.task import Label, Task, label_key
 
@@ -64,7 +63,7 @@ def read_examples(path: Path, task: Task, *, labelled: bool = True, skip_bad_row
     examples, rejects = read_rows(path, task, labelled=labelled)
     if rejects and not skip_bad_rows:
         raise UserError(list_rejects(rejects), "Mend these rows, or leave them out with --skip-bad-rows.")
-    examples.skipped += rejects
+    examples.skipped = sorted(examples.skipped + rejects, key=lambda reject: reject.line)
     if not len(examples):
         raise UserError(f"{path}: no usable rows.", "A data file needs a header line and at least one row.")
     return examples
@@ -92,6 +91,9 @@ def read_rows(path: Path, task: Task, *, labelled: bool = True) -> tuple[Example
             if isinstance(values, str):
                 raise ValueError(values)
             row = [text_of(value, name) for value, name in zip(values, task.text, strict=False)]
+            identity = str(line) if values[-1] in (None, "") else str(values[-1])
+            if not is_unicode(identity):
+                raise ValueError(f"'{task.id}' is not valid UTF-8")
             if labelled:
                 labels.append(answer(values[len(task.text)]))
         except Missing as reason:
@@ -102,8 +104,7 @@ def read_rows(path: Path, task: Task, *, labelled: bool = True) -> tuple[Example
             continue
         for column, text in zip(texts, row, strict=True):
             column.append(text)
-        identity = values[-1]
-        ids.append(str(identity) if identity not in (None, "") else str(line))
+        ids.append(identity)
         lines.append(line)
     kind = np.int64 if task.kind == "classify" else np.float64
     array = np.array(labels, dtype=kind) if labelled else None
@@ -111,17 +112,19 @@ def read_rows(path: Path, task: Task, *, labelled: bool = True) -> tuple[Example
 
 
 def text_of(value: object, column: str) -> str:
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if is_missing(value):
         raise Missing(f"'{column}' is empty")
     if not isinstance(value, str):
-        raise ValueError(f"'{column}' is not text: {value!r}")
+        raise ValueError(f"'{column}' is not text: {value!r:.80}")
     if "\x00" in value:
         raise ValueError(f"'{column}' has a NUL character")
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError:
-        raise ValueError(f"'{column}' is not valid UTF-8") from None
+    if not is_unicode(value):
+        raise ValueError(f"'{column}' is not valid UTF-8")
     return value
+
+
+def is_missing(value: object) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
 
 
 class LabelReader:
@@ -133,30 +136,36 @@ class LabelReader:
 
     def __call__(self, value: object) -> float:
         column = self.task.label
-        if value is None or (isinstance(value, str) and not value.strip()):
+        if is_missing(value):
             raise Missing(f"'{column}' is empty")
         if self.task.kind == "classify":
             key = label_key(value)
             if key not in self.number:
                 known = ", ".join(self.number)
-                raise ValueError(f"'{column}' is {value!r}, not one of the labels {known}")
+                raise ValueError(f"'{column}' is {value!r:.80}, not one of the labels {known:.200}")
             return self.number[key]
         low, high = self.task.range
         try:
-            score = float(value)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            raise ValueError(f"'{column}' is {value!r}, not a number") from None
-        if not math.isfinite(score) or not low <= score <= high:
-            raise ValueError(f"'{column}' is {value}, outside the range {low:g} to {high:g}")
+            score = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
+        except (TypeError, ValueError, OverflowError):
+            score = math.nan
+        if math.isnan(score):
+            raise ValueError(f"'{column}' is {value!r:.80}, not a number")
+        if not low <= score <= high:
+            raise ValueError(f"'{column}' is {score}, outside the range {low:g} to {high:g}")
         return score
 
 
 def infer_labels(path: Path, task: Task, most: int = 500) -> tuple[Label, ...]:
     """The labels of a classify task that does not list them: every value in the column, sorted."""
-    seen: Counter[str] = Counter()
+    seen = set()
     for _, values in read_columns(path, [task.label], task.id, task.delimiter):
-        if not isinstance(values, str) and values[0] not in (None, ""):
-            seen[label_key(values[0])] += 1
+        # rows that `read_rows` will refuse make no labels
+        if isinstance(values, str) or is_missing(values[0]) or isinstance(values[0], list | dict):
+            continue
+        key = label_key(values[0])
+        if is_unicode(key) and values[0] == values[0]:
+            seen.add(key)
     if not 2 <= len(seen) <= most:
         raise UserError(
             f"{path}: column '{task.label}' has {len(seen)} different values; a classify task needs 2 to {most}.",
@@ -202,6 +211,7 @@ def read_split(task: Task, data_root: Path | None, *, skip_bad_rows: bool = Fals
     held = np.array([held_out(texts, task.split) for texts in zip(*train.texts, strict=True)])
     dev = train.take(np.flatnonzero(held))
     rest = train.take(np.flatnonzero(~held))
+    dev.skipped = []  # they are counted with the training rows
     if not len(dev) or not len(rest):
         raise UserError(
             f"{path}: too few rows ({len(train)}) to set a share of {task.split:g} aside for measuring.",

@@ -57,6 +57,10 @@ class Task:
     def __post_init__(self) -> None:
         if len(self.text) not in (1, 2):
             raise ValueError("'text' names one or two columns")
+        if self.label in self.text:
+            raise ValueError(f"the column '{self.label}' cannot be both text and label")
+        if len(self.delimiter) > 1 or self.delimiter in ('"', "\r", "\n"):
+            raise ValueError("'delimiter' is one character")
         if self.kind == "score":
             if len(self.range) != 2 or not self.range[0] < self.range[1]:
                 raise ValueError("a score needs 'range = [lowest, highest]'")
@@ -71,6 +75,8 @@ class Task:
             raise ValueError(f"{len(self.names)} names for {len(keys)} labels")
         if isinstance(self.class_weights, tuple) and len(self.class_weights) != len(keys):
             raise ValueError(f"{len(self.class_weights)} class weights for {len(keys)} labels")
+        if isinstance(self.class_weights, tuple) and min(self.class_weights) <= 0:
+            raise ValueError("'class_weights' are above 0")
         if not 0 < self.split < 1:
             raise ValueError("'split' is a share between 0 and 1")
         if self.max_length < 8:
@@ -107,10 +113,10 @@ class Task:
 
 
 def label_key(value: object) -> str:
-    """One spelling for each label: 1, 1.0, "1" and " 1.0 " are the same label."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
+    """One spelling for each label: 1, 1.0, "1" and " 1.0 " are the same label, and true, "True" and "TRUE"."""
     text = str(value).strip()
+    if text.lower() in ("true", "false"):
+        return text.lower()
     try:
         number = float(text)
     except ValueError:
@@ -128,8 +134,8 @@ def read_task(name: str, spec: str = "", beside: Path | None = None) -> Task:
     spec = spec or name
     path = find_task(spec, beside)
     try:
-        settings = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as wrong:
+        settings = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
         raise UserError(f"{path}: not TOML: {wrong}") from None
     return task_from(name, path.parent, settings, str(path))
 

@@ -6,6 +6,7 @@ reads the recipe's own dataclasses, so there is one mechanism, and one way to re
 
 import dataclasses
 import inspect
+import sys
 import types
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -62,6 +63,9 @@ def fill(make: Callable[..., T], settings: Mapping[str, Any], where: str, what: 
             raise UserError(f"{where}: {what} needs the setting '{name}'.")
     checked = {}
     for name, value in settings.items():
+        if hints.get(name) == Spec and isinstance(value, dict) and isinstance(known[name].default, str):
+            # settings without a name are those of the default technique
+            value = {"name": known[name].default, **value}
         try:
             checked[name] = convert(value, hints.get(name, Any), where, name)
         except TypeError as wrong:
@@ -95,12 +99,18 @@ def convert(value: Any, hint: Any, where: str, name: str) -> Any:
         if not isinstance(value, dict):
             raise TypeError("a table")
         return fill(hint, value, where, f"'{name}'")
-    if origin is tuple and isinstance(value, list | tuple):
-        return tuple(convert(item, args[0], where, name) for item in value)
-    if origin is dict and isinstance(value, dict):
-        return {key: convert(item, args[1], where, f"{name}.{key}") for key, item in value.items()}
+    try:
+        if origin is tuple and isinstance(value, list | tuple):
+            return tuple(convert(item, args[0], where, name) for item in value)
+        if origin is dict and isinstance(value, dict):
+            return {key: convert(item, args[1], where, f"{name}.{key}") for key, item in value.items()}
+    except TypeError:
+        raise TypeError(describe(hint)) from None
     if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
+        # TOML has nan and inf; no setting has a use for them
+        if abs(value) <= sys.float_info.max:
+            return float(value)
+        raise TypeError(describe(hint))
     if isinstance(hint, type) and isinstance(value, hint) and isinstance(value, bool) == (hint is bool):
         return value
     if hint is None or hint is types.NoneType:
@@ -110,16 +120,21 @@ def convert(value: Any, hint: Any, where: str, name: str) -> Any:
     raise TypeError(describe(hint))
 
 
-def describe(hint: Any) -> str:
+def describe(hint: Any, many: bool = False) -> str:
     """A type in words for an error message."""
     origin, args = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        return " or ".join(describe(option) for option in args if option is not types.NoneType)
+        return " or ".join(describe(option, many) for option in args if option is not types.NoneType)
     if origin is Literal:
         return " or ".join(repr(option) for option in args)
     if origin is tuple:
-        return f"a list of {describe(args[0])}"
-    if origin is dict or (dataclasses.is_dataclass(hint)):
-        return "a table"
-    words = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
-    return words.get(hint, getattr(hint, "__name__", str(hint)))
+        return f"a list of {describe(args[0], many=True)}"
+    if origin is dict and args[1] is not Any:
+        return f"a table of {describe(args[1], many=True)}"
+    if origin is dict or dataclasses.is_dataclass(hint):
+        return "tables" if many else "a table"
+    if hint is bool:
+        return "true or false"
+    words = {int: "whole number", float: "number", str: "string"}
+    word = words.get(hint, getattr(hint, "__name__", str(hint)))
+    return f"{word}s" if many else f"a {word}"

@@ -44,14 +44,21 @@ def score_table(
     return made
 
 
-def progress(total_text: str = "{task.completed:,.0f}/{task.total:,.0f}") -> "Progress":
+def progress() -> "Progress":
     """A bar with an estimate of the time left, on standard error, gone when it is done."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
-        TextColumn(total_text),
+        MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
