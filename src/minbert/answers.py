@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO, cast
 
 import numpy.typing as npt
@@ -14,11 +15,11 @@ from minbert.errors import UserError
 from minbert.table import Examples
 from minbert.task import Task
 
-# the header of the course's prediction files, spelling included
+# (kind, text columns, label) of the course's tasks -> the header of its prediction files, spelling included
 COURSE_HEADERS = {
-    "sentiment": "Predicted_Sentiment",
-    "is_duplicate": "Predicted_Is_Duplicate",
-    "similarity": "Predicted_Similiary",
+    ("classify", ("sentence",), "sentiment"): "Predicted_Sentiment",
+    ("classify", ("sentence1", "sentence2"), "is_duplicate"): "Predicted_Is_Paraphrase",
+    ("score", ("sentence1", "sentence2"), "similarity"): "Predicted_Similiary",
 }
 
 
@@ -40,7 +41,9 @@ def write_answers(path: Path, task: Task, examples: Examples, answers: npt.NDArr
             for row in rows:
                 file.write(json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) + "\n")
             return
-        writer = csv.writer(file, delimiter="\t" if kind == "tsv" else ",", lineterminator="\n")
+        # csv quotes the characters that it ends lines with: told "\r\n", it quotes a lone "\r" too
+        lines = SimpleNamespace(write=lambda line: file.write(line.removesuffix("\r\n") + "\n"))
+        writer = csv.writer(lines, delimiter="\t" if kind == "tsv" else ",", lineterminator="\r\n")
         writer.writerow(columns)
         writer.writerows(rows)
 
@@ -70,7 +73,8 @@ def answer_columns(task: Task, examples: Examples, answers: npt.NDArray[Any]) ->
 
 def write_course(path: Path, task: Task, examples: Examples, answers: npt.NDArray[Any]) -> None:
     """The format in which the course's graders read predictions: `id , prediction `."""
-    if task.label not in COURSE_HEADERS:
+    header = COURSE_HEADERS.get((task.kind, task.text, task.label))
+    if header is None or task.label_keys != tuple(str(i) for i in range(len(task.labels))):
         raise UserError(
             f"The course's format is for its own tasks; task '{task.name}' is none of them.",
             "Leave --format out: the ending of --output names the format.",
@@ -78,10 +82,10 @@ def write_course(path: Path, task: Task, examples: Examples, answers: npt.NDArra
     path.parent.mkdir(parents=True, exist_ok=True)
     if task.kind == "classify":
         given = [task.label_keys[i] for i in answers.argmax(1)]
-        if task.paired:  # its paraphrase files hold floats
-            given = [f"{float(label):.1f}" for label in given]
+        if task.paired:  # a rounded sigmoid there, hence a float
+            given = [f"{label}.0" for label in given]
     else:
-        given = [str(float(score)) for score in answers]
+        given = [str(score) for score in answers]
     with path.open("w", encoding="utf-8", newline="") as file:
-        file.write(f"id \t {COURSE_HEADERS[task.label]} \n")
+        file.write(f"id \t {header} \n")
         file.writelines(f"{name} , {label} \n" for name, label in zip(examples.ids, given, strict=True))

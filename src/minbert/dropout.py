@@ -19,7 +19,8 @@ class Noise:
         count = x.numel()
         bits = torch.empty((count + 3) // 4, dtype=torch.int64)
         bits.random_(-(2**63), None, generator=self.generator)
-        kept = bits.view(torch.int16)[:count] >= round(rate * 2**16) - 2**15
+        # at most the largest 16-bit number: one more would wrap around and keep all
+        kept = bits.view(torch.int16)[:count] >= min(round(rate * 2**16), 2**16 - 1) - 2**15
         return kept.view(x.shape).to(x.device)
 
     def state(self) -> Tensor:

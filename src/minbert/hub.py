@@ -5,6 +5,7 @@ hub's cache on this machine, the hub.
 """
 
 import importlib.util
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,33 +58,42 @@ KNOWN = {
 }
 
 
+def known_as(name: str) -> Known | None:
+    """The built-in backbone of that short name or hub id."""
+    return KNOWN.get(name) or next((known for known in KNOWN.values() if known.hub == name), None)
+
+
 def find_backbone(name: str) -> Path:
     """The folder of a backbone; downloads it from the hub where nothing nearer has it."""
     found = find_nearby(name)
     if found is not None:
         return found
-    repository = KNOWN[name].hub if name in KNOWN else name
+    known = known_as(name)
     if name.startswith((".", "/", "~")) or name.count("/") > 1:
         raise UserError(f"There is no backbone folder {name}.", "`minbert models` lists backbones by name.")
-    return download(repository, name)
+    return download(known.hub if known else name, name)
 
 
 def find_nearby(name: str) -> Path | None:
     """The folder of a backbone that is on this machine already."""
-    folder = Path(name).expanduser()
+    # not Path.expanduser, which fails where there is no such user
+    folder = Path(os.path.expanduser(name))  # noqa: PTH111
     if (folder / "config.json").is_file() or (folder.is_dir() and "/" in name):
         return folder
-    known = KNOWN.get(name)
+    known = known_as(name)
     if known and known.package:
         spec = importlib.util.find_spec(known.package)
         if spec and spec.submodule_search_locations:
             return Path(spec.submodule_search_locations[0]) / "model"
+    repository = known.hub if known else name
     # a shelf may hold folders by short name, by hub id, or by the last word of the hub id
+    words = [name, known.name if known else name, repository, repository.split("/")[-1]]
     for shelf in filter(None, os.environ.get("MINBERT_MODELS", "").split(os.pathsep)):
-        for word in (name, known.hub if known else "", name.split("/")[-1]):
-            if word and (Path(shelf) / word / "config.json").is_file():
-                return Path(shelf) / word
-    return cached(known.hub if known else name)
+        for word in filter(None, words):
+            folder = Path(shelf) / word
+            if (folder / "config.json").is_file():
+                return folder
+    return cached(repository)
 
 
 def cached(repository: str) -> Path | None:
@@ -95,10 +105,22 @@ def cached(repository: str) -> Path | None:
         folder = Path(snapshot_download(repository, allow_patterns=REST, local_files_only=True))
     except (LocalEntryNotFoundError, HFValidationError):
         return None
-    if not (folder / "config.json").is_file():
-        return None
-    weights = any(any(folder.glob(pattern)) for pattern in WEIGHTS + PICKLED)
-    return folder if weights else None
+    return folder if complete(folder) else None
+
+
+def complete(folder: Path) -> bool:
+    """An interrupted download leaves some of the files: are configuration, tokenizer and all weights there?"""
+    index = folder / "model.safetensors.index.json"
+    if index.is_file():
+        try:
+            shards = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return False
+        weights = all((folder / str(shard)).is_file() for shard in shards)
+    else:
+        weights = any((folder / name).is_file() for name in ["model.safetensors", *PICKLED])
+    tokenizer = any((folder / name).is_file() for name in ("tokenizer.json", "vocab.txt"))
+    return weights and tokenizer and (folder / "config.json").is_file()
 
 
 def download(repository: str, name: str) -> Path:
@@ -106,9 +128,7 @@ def download(repository: str, name: str) -> Path:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import (
         GatedRepoError,
-        HfHubHTTPError,
         HFValidationError,
-        LocalEntryNotFoundError,
         OfflineModeIsEnabled,
         RepositoryNotFoundError,
     )
@@ -135,8 +155,10 @@ def download(repository: str, name: str) -> Path:
             f"There is no backbone '{name}': not built in, not on this machine, not on the hub.",
             "`minbert models` lists backbones by name; a folder's path works too.",
         ) from None
-    except (LocalEntryNotFoundError, OfflineModeIsEnabled, ConnectionError, HfHubHTTPError, OSError) as wrong:
+    except Exception as wrong:  # whatever the HTTP library below raises, which differs between the hub's versions
         reason = str(wrong).strip().splitlines()[0][:200] if str(wrong).strip() else type(wrong).__name__
+        if OfflineModeIsEnabled in (type(wrong), type(wrong.__cause__)):
+            reason, nearer = "HF_HUB_OFFLINE is set", f"{nearer} HF_HUB_OFFLINE=0 allows it."
         raise UserError(
             f"The backbone '{name}' is not on this machine, and the hub cannot be reached ({reason}).", nearer
-        ) from None
+        ) from wrong

@@ -59,9 +59,12 @@ def log_loss(probabilities_NC: Array, labels_N: Array) -> float:
 
 def pearson(x_N: Array, y_N: Array) -> float:
     """The correlation; 0 where one side does not vary."""
+    # tested on the values: the mean of equal numbers can differ from them in the last bit
+    if np.ptp(x_N) == 0 or np.ptp(y_N) == 0:
+        return 0.0
+    x_N, y_N = x_N.astype(float), y_N.astype(float)
     x_N, y_N = x_N - x_N.mean(), y_N - y_N.mean()
-    size = np.sqrt((x_N**2).sum() * (y_N**2).sum())
-    return float((x_N * y_N).sum() / size) if size > 0 else 0.0
+    return float((x_N * y_N).sum() / np.sqrt((x_N**2).sum() * (y_N**2).sum()))
 
 
 def ranks(x_N: Array) -> Array:
@@ -72,7 +75,8 @@ def ranks(x_N: Array) -> Array:
 
 
 def divide(top: Array, bottom: Array) -> Array:
-    return np.divide(top, bottom, out=np.zeros_like(top, dtype=float), where=bottom > 0)
+    shares: Array = np.divide(top, bottom, out=np.zeros_like(top, dtype=float), where=bottom > 0)
+    return shares
 
 
 def overall(scores: Mapping[str, Mapping[str, float]], tasks: Mapping[str, Task]) -> float:
@@ -81,9 +85,10 @@ def overall(scores: Mapping[str, Mapping[str, float]], tasks: Mapping[str, Task]
     With the course's three tasks: (sst + quora + (sts + 1) / 2) / 3, accuracies and Pearson's r.
     Otherwise the mean of the tasks' main metrics.
     """
-    if {"sst", "quora", "sts"} <= scores.keys() and "pearson" in scores["sts"]:
-        r = scores["sts"]["pearson"]
-        return (scores["sst"]["accuracy"] + scores["quora"]["accuracy"] + (r + 1) / 2) / 3
+    course = {"sst": "accuracy", "quora": "accuracy", "sts": "pearson"}
+    if all(metric in scores.get(name, {}) for name, metric in course.items()):
+        sst, quora, r = (scores[name][metric] for name, metric in course.items())
+        return (sst + quora + (r + 1) / 2) / 3
     return float(np.mean([better_high(tasks[name], found) for name, found in scores.items()]))
 
 

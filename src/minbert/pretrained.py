@@ -1,8 +1,8 @@
 """Weights in the Hugging Face layout <-> bert.py."""
 
 import json
-import pickle
 from collections.abc import Iterable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ def read_config(folder: Path) -> tuple[Shape, dict[str, Any]]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as wrong:
-        raise UserError(f"{path}: not JSON: {wrong}") from None
+        raise UserError(f"{path}: not JSON: {wrong}", "Fetch the file again.") from None
     kind = config.get("model_type", "bert") if isinstance(config, dict) else "unknown"
     if kind != "bert":
         raise UserError(
@@ -79,6 +79,12 @@ def read_config(folder: Path) -> tuple[Shape, dict[str, Any]]:
     known = {ours: config[theirs] for ours, theirs in CONFIG.items() if theirs in config}
     try:
         shape = Shape(**known)
+        for field in fields(Shape):
+            value, kind = getattr(shape, field.name), type(field.default)
+            if kind is int and (type(value) is not int or value < 1):
+                raise ValueError(f"{CONFIG[field.name]} is {value!r}, not a whole number above 0")
+            if kind is float and not (isinstance(value, int | float) and 0 <= value < 1):
+                raise ValueError(f"{CONFIG[field.name]} is {value!r}, not a number from 0 to 1")
         if shape.activation not in ACTIVATIONS:
             raise ValueError(f"the activation '{shape.activation}' is unknown")
         if config.get("position_embedding_type", "absolute") != "absolute":
@@ -86,41 +92,44 @@ def read_config(folder: Path) -> tuple[Shape, dict[str, Any]]:
         if shape.width % shape.heads:
             raise ValueError(f"hidden_size {shape.width} is not a multiple of {shape.heads} heads")
     except (TypeError, ValueError) as wrong:
-        raise UserError(f"{path}: {wrong}.") from None
+        raise UserError(f"{path}: {wrong}.", "`minbert models` lists backbones that work.") from None
     return shape, config
 
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:
     """Every tensor of a model folder, as named there: safetensors (also in shards) or pytorch_model.bin."""
-    index = folder / "model.safetensors.index.json"
-    path = folder / "model.safetensors"
+    path = folder / "model.safetensors.index.json"
     try:
-        if index.is_file():
-            shards = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+        if path.is_file():
+            shards = sorted(set(json.loads(path.read_text(encoding="utf-8"))["weight_map"].values()))
             tensors: dict[str, Tensor] = {}
             for shard in shards:
                 path = folder / Path(shard).name
                 tensors.update(load_file(path))
             return tensors
+        path = folder / "model.safetensors"
         if path.is_file():
             return load_file(path)
-        path = folder / "pytorch_model.bin"
-        if path.is_file():
-            # a pickle may run code when it is read: weights_only refuses all but tensors, and nothing falls back
-            loaded = torch.load(path, map_location="cpu", weights_only=True)
-            return {name: tensor for name, tensor in loaded.items() if isinstance(tensor, Tensor)}
-    except (
-        SafetensorError,
-        pickle.UnpicklingError,
-        OSError,
-        RuntimeError,
-        EOFError,
-        ValueError,
-        KeyError,
-    ) as wrong:
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as wrong:
         reason = str(wrong).strip().splitlines()[0] if str(wrong).strip() else type(wrong).__name__
         raise UserError(f"{path}: the weights cannot be read: {reason}", "Fetch the file again.") from None
+    path = folder / "pytorch_model.bin"
+    if path.is_file():
+        return read_pickle(path)
     raise UserError(f"{folder}: no weights: neither model.safetensors nor pytorch_model.bin.", "Fetch the model again.")
+
+
+def read_pickle(path: Path) -> dict[str, Tensor]:
+    """The tensors of a pytorch_model.bin. A pickle may run code when it is read: this one may not."""
+    try:
+        # weights_only refuses all but tensors, and nothing falls back
+        loaded = torch.load(path, map_location="cpu", weights_only=True)
+        return {name: tensor for name, tensor in loaded.items() if isinstance(tensor, Tensor)}
+    except Exception:  # a broken or hostile pickle fails in any way; torch's own words advise to trust it
+        raise UserError(
+            f"{path}: refused: it is damaged, or holds more than tensors (a pickle may run code when it is read).",
+            "Fetch the file again, or a copy of the model with model.safetensors.",
+        ) from None
 
 
 def plain_name(name: str) -> str:
@@ -155,14 +164,16 @@ def load_bert(folder: Path, noise: Noise | None = None) -> Bert:
             raise UserError(
                 f"{folder}: not a whole BERT: the tensor '{missing[0]}' is missing.", "Fetch the model again."
             )
-        stacked = torch.cat([theirs[source] for source in sources]).float()
-        if stacked.shape != wanted[name]:
-            raise UserError(
-                f"{folder}: '{sources[0]}' has the shape {list(theirs[sources[0]].shape)}, "
-                f"which does not fit config.json ({list(wanted[name])} for all of {len(sources)}).",
-                "The weights and config.json are of different models: fetch the model again.",
-            )
-        ours[name] = stacked
+        rows, *rest = wanted[name]
+        fitting = [rows // len(sources), *rest]
+        for source in sources:
+            if list(theirs[source].shape) != fitting:
+                raise UserError(
+                    f"{folder}: the tensor '{source}' has the shape {list(theirs[source].shape)}, "
+                    f"where config.json asks for {fitting}.",
+                    "The weights and config.json are of different models: fetch the model again.",
+                )
+        ours[name] = torch.cat([theirs[source] for source in sources]).float()
     bert.load_state_dict(ours, assign=True)
     return bert.requires_grad_(True)
 
@@ -181,11 +192,14 @@ def load_backbone(folder: Path, noise: Noise | None = None) -> tuple[Bert, Text]
 
 
 def load_tokenizer(folder: Path) -> Text:
-    settings = folder / "tokenizer_config.json"
-    lowercase = True
-    if settings.is_file():
-        lowercase = bool(json.loads(settings.read_text(encoding="utf-8")).get("do_lower_case", True))
-    return load_text(folder, lowercase)
+    path = folder / "tokenizer_config.json"
+    settings = {}
+    if path.is_file():
+        try:
+            settings = dict(json.loads(path.read_text(encoding="utf-8")))
+        except (TypeError, ValueError) as wrong:
+            raise UserError(f"{path}: not JSON: {wrong}", "Fetch the file again.") from None
+    return load_text(folder, bool(settings.get("do_lower_case", True)))
 
 
 def save_backbone(folder: Path, bert: Bert, text: Text) -> None:
@@ -201,6 +215,13 @@ def save_backbone(folder: Path, bert: Bert, text: Text) -> None:
             tensors[source] = tensor.detach().cpu().contiguous().clone()
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     text.save(folder)
-    (folder / "tokenizer_config.json").write_text(
-        json.dumps({"tokenizer_class": "BertTokenizer", "model_max_length": bert.shape.positions}) + "\n"
-    )
+    # transformers believes these settings rather than tokenizer.json: without them it would lowercase all
+    normalizer = json.loads(text.tokenizer.to_str())["normalizer"] or {}
+    settings = {
+        "tokenizer_class": "BertTokenizer",
+        "model_max_length": bert.shape.positions,
+        "do_lower_case": normalizer.get("lowercase", True),
+        "strip_accents": normalizer.get("strip_accents"),
+        "tokenize_chinese_chars": normalizer.get("handle_chinese_chars", True),
+    }
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings) + "\n", encoding="utf-8")

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, asdict, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,7 +10,7 @@ import tomli_w
 
 from minbert.errors import UserError, did_you_mean
 from minbert.task import Task, read_task
-from minbert.variants import Spec, fill
+from minbert.variants import Spec, fill, settings_of
 
 SHIPPED = Path(__file__).parent / "recipes"
 
@@ -33,6 +33,8 @@ class TaskPlan:
     def __post_init__(self) -> None:
         if self.batch_size < 1:
             raise ValueError("'batch_size' is at least 1")
+        if self.max_length is not None and self.max_length < 8:
+            raise ValueError("'max_length' is at least 8 tokens")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +54,8 @@ class Stage:
     def __post_init__(self) -> None:
         if self.epochs < 1 or (self.steps_per_epoch is not None and self.steps_per_epoch < 1):
             raise ValueError("'epochs' and 'steps_per_epoch' are at least 1")
+        if self.learning_rate is not None and self.learning_rate <= 0:
+            raise ValueError("'learning_rate' is above 0")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +92,10 @@ class Selection:
     # how many dev rows of a task are scored while training; left out: all
     rows: int | None = None
 
+    def __post_init__(self) -> None:
+        if (self.patience is not None and self.patience < 0) or (self.rows is not None and self.rows < 1):
+            raise ValueError("'patience' is at least 0 and 'rows' at least 1")
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -104,13 +112,16 @@ class Recipe:
     selection: Selection = field(default_factory=Selection)
 
     def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise ValueError("'seed' is at least 0")
         if not self.tasks:
             raise ValueError("names no tasks")
         if not self.stages:
             raise ValueError("has no stages")
         for name in self.tasks:
-            if not name.replace("_", "").replace("-", "").isalnum():
-                raise ValueError(f"'{name}' is no task name: letters, digits, - and _ only")
+            # "name" is the key that tells techniques from other tables: see merge
+            if name == "name" or not name.replace("_", "").replace("-", "").isalnum():
+                raise ValueError(f"'{name}' is no task name: letters, digits, - and _ only, and not 'name'")
         for i, stage in enumerate(self.stages):
             for name in stage.tasks:
                 if name not in self.tasks:
@@ -151,27 +162,35 @@ def read_recipe(spec: str, overrides: Sequence[str] = ()) -> Recipe:
 
 def recipe_from(table: Mapping[str, Any], where: str) -> Recipe:
     table = dict(table)
+    for name in table:
+        known = [*settings_of(Recipe), "defaults", "extends"]
+        if name not in known:
+            raise UserError(f"{where}: unknown setting '{name}' of the recipe. {did_you_mean(name, known)}")
     defaults = table.pop("defaults", {})
-    tasks = table.get("tasks", {})
-    if isinstance(tasks, list):
-        tasks = {name: {} for name in tasks}
+    tasks = by_name(table.get("tasks", {}))
     if not isinstance(tasks, dict) or not isinstance(defaults, dict):
         raise UserError(
             f"{where}: 'tasks' and 'defaults' are tables.",
             'Write for example [tasks.sst] or tasks = ["sst"].',
         )
+    defaults = merge(bare_names(TaskPlan), defaults)
+    fill(TaskPlan, defaults, where, "'defaults'")
     plans = {}
     for name, plan in tasks.items():
         if plan is False:
-            continue
+            left = did_you_mean(name, [other for other, kept in tasks.items() if kept is not False])
+            raise UserError(f"{where}: there is no task '{name}' to leave out. {left}")
         if not isinstance(plan, dict):
             raise UserError(f"{where}: 'tasks.{name}' should be a table.")
-        plans[name] = fill(TaskPlan, {**defaults, **plan}, where, f"task '{name}'")
+        plans[name] = fill(TaskPlan, merge(defaults, plan), where, f"task '{name}'")
     stages = table.get("stages", [{}])
     if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
         raise UserError(f"{where}: 'stages' should be a list of tables.", "Write [[stages]] before each.")
-    table["stages"] = [fill(Stage, stage, where, f"stage {i}") for i, stage in enumerate(stages)]
+    table["stages"] = [
+        fill(Stage, merge(bare_names(Stage), stage), where, f"stage {i}") for i, stage in enumerate(stages)
+    ]
     table["tasks"] = plans
+    table = merge(bare_names(Recipe), table)
     return fill(Recipe, table, where, "the recipe", where)
 
 
@@ -181,7 +200,7 @@ def read_table(spec: str, seen: tuple[Path, ...] = ()) -> tuple[dict[str, Any], 
     if path in seen:
         raise UserError(f"{shown(path)}: extends itself by way of {' and '.join(shown(p) for p in seen)}.")
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
         raise UserError(f"{shown(path)}: not TOML: {wrong}") from None
     anchor_tasks(table, path.parent)
@@ -190,7 +209,7 @@ def read_table(spec: str, seen: tuple[Path, ...] = ()) -> tuple[dict[str, Any], 
         if not isinstance(parent, str):
             raise UserError(f"{shown(path)}: 'extends' names one recipe.")
         below, _ = read_table(parent, (*seen, path))
-        table = merge(below, table)
+        table = lay_over(below, table)
     return table, path
 
 
@@ -225,18 +244,36 @@ def anchor_tasks(table: dict[str, Any], folder: Path) -> None:
                 plan["task"] = str(path)
 
 
+def by_name(tasks: Any) -> Any:
+    """tasks = ["sst"] is short for [tasks.sst]."""
+    names = isinstance(tasks, list) and all(isinstance(name, str) for name in tasks)
+    return {name: {} for name in tasks} if names else tasks
+
+
+def bare_names(settings: type) -> dict[str, Any]:
+    """The techniques that are taken where none is named, so that a table may set one up without its name."""
+    return {each.name: each.default for each in fields(settings) if each.type == Spec}
+
+
+def lay_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """A recipe on top of the one it extends: tasks = [...] picks from the tasks below, the rest is merged."""
+    tasks, picked = by_name(below.get("tasks", {})), by_name(above.get("tasks"))
+    if isinstance(above.get("tasks"), list) and isinstance(picked, dict) and isinstance(tasks, dict):
+        tasks, above = {name: tasks.get(name, {}) for name in picked}, {**above, "tasks": {}}
+    return merge({**below, "tasks": tasks}, above)
+
+
 def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """`above` wins; tables are merged, lists replaced. tasks = [...] picks tasks of `below`, false removes."""
+    """`above` wins; lists are replaced, false removes a table, tables are merged unless they name techniques
+    that differ. A table without a name sets up the technique below it."""
     merged = dict(below)
     for key, value in above.items():
         old = merged.get(key)
         if value is False and isinstance(old, dict):
             del merged[key]
-        elif key == "tasks" and isinstance(value, list) and isinstance(old, dict):
-            merged[key] = {name: old.get(name, {}) for name in value}
-        elif (
-            isinstance(old, dict) and isinstance(value, dict) and old.get("name") == value.get("name", old.get("name"))
-        ):
+        elif isinstance(old, str) and isinstance(value, dict) and "name" not in value:
+            merged[key] = {"name": old, **value}
+        elif isinstance(old, dict) and isinstance(value, dict) and value.get("name") in (None, old.get("name")):
             merged[key] = merge(old, value)
         else:
             merged[key] = value
@@ -253,33 +290,26 @@ def apply_override(table: dict[str, Any], override: str) -> None:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text.strip()
-    if len(steps) == 1 and isinstance(value, list):
-        table.update(merge(table, {key: value}))
+    if steps == ["tasks"] and isinstance(value, list):
+        table.update(lay_over(table, {"tasks": value}))
         return
-    if steps[0] == "tasks" and isinstance(table.get("tasks"), list):
-        table["tasks"] = {name: {} for name in table["tasks"]}
-    if steps[0] == "stages":
-        table.setdefault("stages", [{}])
+    table["tasks"] = by_name(table.get("tasks", {}))
+    table.setdefault("stages", [{}])
     here: Any = table
     for i, step in enumerate(steps):
-        last = i == len(steps) - 1
-        if isinstance(here, list):
-            if not step.isdigit() or int(step) >= len(here):
-                raise UserError(
-                    f"--set {override}: '{'.'.join(steps[:i])}' has the places 0 to {len(here) - 1}, not '{step}'."
-                )
-            if last:
-                here[int(step)] = value
-            else:
-                here = here[int(step)]
-        elif isinstance(here, dict):
-            if last:
-                here[step] = value
-            elif isinstance(here.get(step), str):
-                # a technique by its bare name gets settings: head = "linear" and head.dropout=0.2
-                here[step] = {"name": here[step]}
-                here = here[step]
-            else:
-                here = here.setdefault(step, {})
-        else:
-            raise UserError(f"--set {override}: '{'.'.join(steps[:i])}' is a value, not a table.")
+        inside = f"--set {override}: '{'.'.join(steps[:i])}'"
+        if not isinstance(here, dict | list):
+            raise UserError(f"{inside} is a value, not a table.")
+        if isinstance(here, list) and not (step.isdecimal() and int(step) < len(here)):
+            raise UserError(f"{inside} has the places 0 to {len(here) - 1}, not '{step}'.")
+        place: Any = int(step) if isinstance(here, list) else step
+        old = here.get(place) if isinstance(here, dict) else here[place]
+        if i == len(steps) - 1:
+            here[place] = value
+            if value is False and isinstance(old, dict):
+                del here[place]
+            return
+        if old is None or isinstance(old, str):
+            # a technique by its bare name gets settings: head = "linear" and head.dropout=0.2
+            here[place] = {} if old is None else {"name": old}
+        here = here[place]

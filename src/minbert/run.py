@@ -78,7 +78,7 @@ def start_run(
     rundir.check_free(out, force)
     ready = prepare(recipe, data_root, skip_bad_rows)
     rundir.create(out, force)
-    rundir.write_recipe(out, recipe, ready.tasks)
+    rundir.write_recipe(out, ready, data_root)
     about = rundir.about_this_run(ready, data_root)
     rundir.write_json(out / "run.json", about)
     yield Started(

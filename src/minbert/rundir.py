@@ -12,7 +12,7 @@ import shlex
 import shutil
 import sys
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,11 @@ from safetensors.torch import load_file, save_file
 
 from minbert.errors import UserError
 from minbert.model import Model
-from minbert.prepare import Prepared
+from minbert.prepare import Prepared, seeded
 from minbert.pretrained import load_backbone, save_backbone
-from minbert.recipe import Recipe, TaskPlan
+from minbert.recipe import TaskPlan
 from minbert.table import Examples, read_split
-from minbert.task import Task, task_from
+from minbert.task import read_task, task_from
 from minbert.text import Text
 from minbert.variants import fill
 
@@ -54,14 +54,19 @@ def create(path: Path, force: bool) -> None:
     path.mkdir(parents=True)
 
 
-def write_recipe(path: Path, recipe: Recipe, tasks: dict[str, Task]) -> None:
+def write_recipe(path: Path, ready: Prepared, data_root: Path | None) -> None:
     """The recipe as it was resolved, its tasks beside it: `minbert train RUN/recipe.toml` does it again."""
-    table = recipe.as_table()
+    table = ready.recipe.as_table()
     (path / "tasks").mkdir()
-    for name, task in tasks.items():
-        table["tasks"][name]["task"] = f"tasks/{name}.toml"
-        settings = tomli_w.dumps(task.as_settings())
-        (path / "tasks" / f"{name}.toml").write_text(settings, encoding="utf-8")
+    for name, task in ready.tasks.items():
+        table["tasks"].setdefault(name, {})["task"] = f"tasks/{name}.toml"
+        settings = task.as_settings()
+        for part, rows in (("train", ready.train), ("dev", ready.dev)):
+            found = rows[name].examples.path
+            # what was found beside the task's own file is not beside this copy of it
+            if part in settings["files"] and (data_root is None or not found.is_relative_to(data_root)):
+                settings["files"][part] = str(found.resolve())
+        (path / "tasks" / f"{name}.toml").write_text(tomli_w.dumps(settings), encoding="utf-8")
     (path / "recipe.toml").write_text(tomli_w.dumps(table), encoding="utf-8")
 
 
@@ -106,7 +111,6 @@ def about_this_run(ready: Prepared, data_root: Path | None) -> dict[str, Any]:
         "seed": ready.recipe.seed,
         "backbone": ready.recipe.backbone,
         "data_root": None if data_root is None else str(data_root.resolve()),
-        "task_folders": {name: str(task.folder) for name, task in ready.tasks.items()},
         "versions": {name: version(name) for name in ("minbert", "torch", "tokenizers")}
         | {"python": platform.python_version()},
         "sha256": {
@@ -117,12 +121,12 @@ def about_this_run(ready: Prepared, data_root: Path | None) -> dict[str, Any]:
     }
 
 
-def dev_rows(path: Path, task: Task, data_root: Path | None, skip_bad_rows: bool) -> Examples:
+def dev_rows(path: Path, name: str, data_root: Path | None, skip_bad_rows: bool) -> Examples:
     """The dev rows of a run's task: where the run found them, unless a data root is named."""
     about = read_run(path)
     if data_root is None and about.get("data_root"):
         data_root = Path(about["data_root"])
-    task = replace(task, folder=Path(about["task_folders"][task.name]))
+    task = read_task(name, str((path / "tasks" / f"{name}.toml").resolve()))
     return read_split(task, data_root, skip_bad_rows=skip_bad_rows)[2]
 
 
@@ -178,6 +182,7 @@ def load_model(path: Path) -> tuple[Model, Text]:
     tasks = {name: task_from(name, folder, entry["task"], where) for name, entry in saved["tasks"].items()}
     plans = {name: fill(TaskPlan, entry["plan"], where, f"task '{name}'") for name, entry in saved["tasks"].items()}
     bert, text = load_backbone(folder)
-    model = Model(bert, tasks, plans, where)
+    with seeded(0):  # the fresh heads are replaced at once, but making them draws random numbers
+        model = Model(bert, tasks, plans, where)
     model.parts.load_state_dict(load_file(folder / "tasks.safetensors"))
     return model.eval(), text

@@ -6,6 +6,7 @@ or a Reject with file, line and reason.
 
 import hashlib
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,8 @@ import numpy.typing as npt
 from minbert.columns import is_unicode, read_columns
 from minbert.errors import UserError
 from minbert.task import Label, Task, label_key
+
+NEITHER_LETTER_NOR_DIGIT = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True)
@@ -231,7 +234,7 @@ def held_out(texts: tuple[str, ...], share: float) -> bool:
 
 def plain(text: str) -> str:
     """A text without case, punctuation and spacing: what counts as the same sentence."""
-    return " ".join("".join(c if c.isalnum() else " " for c in text.casefold()).split())
+    return NEITHER_LETTER_NOR_DIGIT.sub(" ", text.casefold()).strip()
 
 
 def balanced_weights(labels: npt.NDArray[Any], classes: int) -> tuple[float, ...]:

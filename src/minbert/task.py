@@ -75,8 +75,8 @@ class Task:
             raise ValueError(f"{len(self.names)} names for {len(keys)} labels")
         if isinstance(self.class_weights, tuple) and len(self.class_weights) != len(keys):
             raise ValueError(f"{len(self.class_weights)} class weights for {len(keys)} labels")
-        if isinstance(self.class_weights, tuple) and min(self.class_weights) <= 0:
-            raise ValueError("'class_weights' are above 0")
+        if isinstance(self.class_weights, tuple) and any(weight < 0 for weight in self.class_weights):
+            raise ValueError("'class_weights' are not below 0")
         if not 0 < self.split < 1:
             raise ValueError("'split' is a share between 0 and 1")
         if self.max_length < 8:

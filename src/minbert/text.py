@@ -7,13 +7,15 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import tokenizers
-from tokenizers import decoders, models, normalizers, pre_tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from minbert.errors import UserError
 
 # A word piece rarely has more than a dozen characters. What lies beyond this many characters for each
 # allowed token is cut off before the tokenizer sees it: it would tokenise all of a 50 MB string first.
 CHARACTERS_PER_TOKEN = 64
+# ...but not below this many in all, which cost nothing: the longer text of a pair must still look the longer.
+FEWEST_CHARACTERS = 32_768
 CHUNK = 10_000
 
 
@@ -70,13 +72,13 @@ class Text:
 
     def encode(self, texts: Sequence[str], most_tokens: int) -> Ragged:
         """The pieces of each text without special tokens; very long texts are cut by characters first."""
-        limit = most_tokens * CHARACTERS_PER_TOKEN
+        limit = max(most_tokens * CHARACTERS_PER_TOKEN, FEWEST_CHARACTERS)
         parts = [
             Ragged.of(
                 [
                     encoding.ids
                     for encoding in self.tokenizer.encode_batch_fast(
-                        [text[:limit] for text in texts[start : start + CHUNK]], add_special_tokens=False
+                        [mended(text[:limit]) for text in texts[start : start + CHUNK]], add_special_tokens=False
                     )
                 ]
             )
@@ -90,6 +92,11 @@ class Text:
 
     def save(self, folder: Path) -> None:
         self.tokenizer.save(str(folder / "tokenizer.json"))
+
+
+def mended(text: str) -> str:
+    """JSON may carry half a surrogate pair, which the tokenizer refuses: read as a broken character."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def load_text(folder: Path, lowercase: bool = True) -> Text:
@@ -116,4 +123,10 @@ def word_pieces(vocabulary: Path, lowercase: bool) -> tokenizers.Tokenizer:
     tokenizer.add_special_tokens(
         [token for token in ("[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]") if tokenizer.token_to_id(token) is not None]
     )
+    ids = [(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
+    if all(number is not None for _, number in ids):
+        # nothing here asks for it, but whoever reads the saved tokenizer.json does
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=ids
+        )
     return tokenizer

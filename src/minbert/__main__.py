@@ -1,0 +1,5 @@
+"""`python -m minbert` is the command `minbert`."""
+
+from minbert.cli import main
+
+main()

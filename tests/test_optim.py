@@ -1,0 +1,122 @@
+"""AdamW against torch's and by hand, parameter groups, schedules."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from minbert.model import Model
+from minbert.optim import AdamW, parameter_groups, rate_factor
+from minbert.prepare import prepare
+from minbert.recipe import Optimiser
+from minbert.trainer import clip
+from tests.workbench import demo_recipe
+
+
+def descend(make: type[torch.optim.Optimizer], steps: int = 20, **settings: object) -> torch.Tensor:
+    """Some steps on a small least-squares problem; the final weights."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(16, 5, generator=generator, dtype=torch.float64)
+    y = torch.randn(16, 3, generator=generator, dtype=torch.float64)
+    weight = torch.randn(5, 3, generator=generator, dtype=torch.float64, requires_grad=True)
+    optimiser = make([weight], **settings)  # type: ignore[call-arg]
+    for _ in range(steps):
+        optimiser.zero_grad()
+        ((x @ weight - y) ** 2).mean().backward()
+        optimiser.step()
+    return weight.detach()
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+def test_adamw_equals_torchs_where_epsilon_is_negligible(weight_decay: float) -> None:
+    settings = {"lr": 0.01, "betas": (0.9, 0.99), "eps": 1e-15, "weight_decay": weight_decay}
+    torch.testing.assert_close(descend(AdamW, **settings), descend(torch.optim.AdamW, **settings), rtol=0, atol=1e-12)
+
+
+def test_adamw_differs_from_torchs_where_epsilon_counts() -> None:
+    # the root of the second moment is smallest in the first steps, where the corrections differ most
+    settings = {"lr": 0.01, "eps": 0.1, "steps": 3}
+    assert (descend(AdamW, **settings) - descend(torch.optim.AdamW, **settings)).abs().max() > 1e-3
+
+
+def test_adamw_first_step_by_hand() -> None:
+    # g = 2: m = 0.2, v = 0.004; size = 0.1 * sqrt(0.001) / 0.1 = 0.0316228
+    # decay first: 1 - 0.1 * 0.5 = 0.95; then 0.95 - 0.0316228 * 0.2 / (0.0632456 + 0.01) = 0.863653
+    weight = torch.tensor([1.0], dtype=torch.float64, requires_grad=True)
+    weight.grad = torch.tensor([2.0], dtype=torch.float64)
+    AdamW([weight], lr=0.1, betas=(0.9, 0.999), eps=0.01, weight_decay=0.5).step()
+    expected = 0.95 - 0.1 * math.sqrt(0.001) / 0.1 * 0.2 / (math.sqrt(0.004) + 0.01)
+    assert weight.item() == pytest.approx(expected, abs=1e-12)
+    assert weight.item() == pytest.approx(0.863653, abs=1e-6)
+
+
+def test_adamw_without_bias_correction_by_hand() -> None:
+    # 1 - 0.1 * 0.2 / sqrt(0.004) = 0.683772
+    weight = torch.tensor([1.0], dtype=torch.float64, requires_grad=True)
+    weight.grad = torch.tensor([2.0], dtype=torch.float64)
+    AdamW([weight], lr=0.1, eps=0.0, correct_bias=False).step()
+    assert weight.item() == pytest.approx(1 - 0.1 * 0.2 / math.sqrt(0.004), abs=1e-12)
+
+
+def test_adamw_refuses_nonsense() -> None:
+    with pytest.raises(ValueError, match="betas"):
+        AdamW([torch.zeros(1, requires_grad=True)], betas=(0.9, 1.0))
+
+
+@pytest.fixture(scope="module")
+def model(tiny: Path) -> Model:
+    return prepare(demo_recipe(tiny), None).model
+
+
+def test_biases_and_norms_do_not_decay_and_heads_may_learn_faster(model: Model) -> None:
+    model.free("all")
+    groups = parameter_groups(model, Optimiser(weight_decay=0.3, head_learning_rate=7.0), 1.0)
+    found = {id(p): (group["lr"], group["weight_decay"]) for group in groups for p in group["params"]}
+    assert len(found) == len(list(model.parameters()))
+    for name, parameter in model.named_parameters():
+        rate, decay = found[id(parameter)]
+        assert decay == (0.0 if name.endswith("bias") or "norm" in name else 0.3), name
+        assert rate == (7.0 if name.startswith("parts.") else 1.0), name
+
+
+def test_layer_decay_slows_the_lower_layers(model: Model) -> None:
+    model.free("all")
+    groups = parameter_groups(model, Optimiser(layer_decay=0.5), 1.0)
+    rate = {id(p): group["lr"] for group in groups for p in group["params"]}
+    bert = model.bert
+    # 2 layers: heads at depth 3, the top layer at 2, the lower at 1, the embeddings at 0
+    assert rate[id(model.task("sentiment").head.output.weight)] == 1.0  # type: ignore[union-attr]
+    assert rate[id(bert.layers[1].inner.weight)] == 0.5  # type: ignore[union-attr]
+    assert rate[id(bert.layers[0].inner.weight)] == 0.25  # type: ignore[union-attr]
+    assert rate[id(bert.embeddings.word.weight)] == 0.125
+
+
+def test_frozen_parameters_are_in_no_group(model: Model) -> None:
+    model.free("heads")
+    groups = parameter_groups(model, Optimiser(), 1.0)
+    assert sum(len(group["params"]) for group in groups) == len(list(model.parts.parameters()))
+
+
+@pytest.mark.parametrize(
+    ("schedule", "step", "factor"),
+    [
+        # 10 steps, the first 4 of them rising
+        ("linear", 1, 0.25), ("linear", 4, 1.0), ("linear", 5, 1.0), ("linear", 8, 0.5), ("linear", 10, 1 / 6),
+        ("cosine", 2, 0.5), ("cosine", 5, 1.0), ("cosine", 8, 0.5),
+        ("constant", 3, 0.75), ("constant", 5, 1.0), ("constant", 10, 1.0),
+    ],
+)  # fmt: skip
+def test_schedules_by_hand(schedule: str, step: int, factor: float) -> None:
+    assert rate_factor(schedule, 0.4, step, 10) == pytest.approx(factor)
+
+
+def test_clipping_bounds_the_norm_of_all_gradients() -> None:
+    parameters = [torch.nn.Parameter(torch.zeros(2)) for _ in range(2)]
+    parameters[0].grad, parameters[1].grad = torch.tensor([3.0, 0.0]), torch.tensor([0.0, 4.0])
+    clip(parameters, None)
+    assert parameters[1].grad[1] == 4
+    clip(parameters, 1.0)
+    # the norm was 5
+    assert parameters[0].grad[0] == pytest.approx(0.6, abs=1e-5)
+    assert parameters[1].grad[1] == pytest.approx(0.8, abs=1e-5)

@@ -1,0 +1,79 @@
+"""minbert.load: answers and vectors from Python."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import minbert
+from minbert.errors import UserError
+from minbert.predict import Predictor, load_encoder
+from tests.workbench import demo_recipe, run_all
+
+
+@pytest.fixture(scope="module")
+def model(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    run = tmp_path_factory.mktemp("runs") / "run"
+    run_all(demo_recipe(tiny, "tasks.similarity.pairing=apart", "tasks.similarity.head=cosine"), run)
+    return minbert.load(run)
+
+
+TEXTS = ["Short.", "A much longer text, with many more words than the short one has.", "Ünïcödé 🎈", "", "x" * 5000]
+
+
+def test_alone_or_together_the_answers_are_the_same(model: Predictor) -> None:
+    together = model.predict("sentiment", TEXTS)
+    for text, answer in zip(TEXTS, together, strict=True):
+        [alone] = model.predict("sentiment", [text])
+        assert alone.label == answer.label
+        assert alone.probabilities == pytest.approx(answer.probabilities, abs=1e-5)
+
+
+def test_pairs_are_answered_in_the_order_given(model: Predictor) -> None:
+    pairs = [(a, b) for a in TEXTS for b in TEXTS]
+    together = [answer.score for answer in model.predict("similarity", pairs)]
+    alone = [model.predict("similarity", [pair])[0].score for pair in pairs]
+    assert together == pytest.approx(alone, abs=1e-4)
+    # a cosine of two separate vectors does not mind their order
+    assert together == pytest.approx(
+        [a.score for a in model.predict("similarity", [(b, a) for a, b in pairs])], abs=1e-4
+    )
+    # and that of a text with itself is the highest score
+    assert model.predict("similarity", [(TEXTS[1], TEXTS[1])])[0].score == pytest.approx(5, abs=1e-4)
+
+
+def test_labels_are_what_people_read(model: Predictor) -> None:
+    [answer] = model.predict("sentiment", ["A fine day."])
+    assert list(answer.probabilities or ()) == ["very negative", "negative", "neutral", "positive", "very positive"]
+    assert model.tasks["paraphrase"].answers == ("different", "duplicate")
+
+
+def test_no_texts_no_answers(model: Predictor) -> None:
+    assert model.predict("sentiment", []) == []
+    assert model.predict("similarity", []) == []
+    assert model.embed([]).shape == (0, 32)
+
+
+def test_wrong_shapes_are_refused_by_name(model: Predictor) -> None:
+    with pytest.raises(UserError, match="list of texts"):
+        model.predict("sentiment", "one text")
+    with pytest.raises(UserError, match="reads a pair of texts"):
+        model.predict("paraphrase", ["alone"])
+    with pytest.raises(UserError, match="reads one text"):
+        model.predict("sentiment", [("a", "b")])
+    with pytest.raises(UserError, match="Did you mean 'sentiment'"):
+        model.predict("sentimant", ["a"])
+
+
+def test_vectors_are_means_over_tokens_whatever_the_batch(model: Predictor) -> None:
+    together = model.embed(TEXTS)
+    for text, vector in zip(TEXTS, together, strict=True):
+        np.testing.assert_allclose(model.embed([text])[0], vector, atol=1e-5)
+    assert not np.allclose(model.embed(TEXTS, pooling="cls"), together)
+
+
+def test_a_backbone_embeds_without_a_run(tiny: Path) -> None:
+    from minbert.predict import embed
+
+    bert, text = load_encoder(str(tiny))
+    assert embed(bert, text, ["One."], normalise=True).shape == (1, 32)

@@ -1,0 +1,584 @@
+"""Files of all kinds -> Examples; a bad row never disappears."""
+
+import csv
+import gzip
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from minbert.columns import format_of
+from minbert.errors import UserError
+from minbert.table import (
+    Examples,
+    balanced_weights,
+    held_out,
+    infer_labels,
+    list_rejects,
+    locate,
+    read_examples,
+    read_rows,
+    read_split,
+)
+from minbert.task import Files, Task, read_task
+
+FORMATS = [f"{kind}{gz}" for kind in ("csv", "tsv", "txt", "jsonl", "ndjson", "parquet", "pq") for gz in ("", ".gz")]
+
+
+def classify(folder: Path = Path(), **settings: Any) -> Task:
+    """Stars for a review: columns of no standard task."""
+    return Task("mine", folder, **{"kind": "classify", "text": ("review",), "label": "stars", **settings})
+
+
+def stars(**settings: Any) -> Task:
+    return classify(labels=(0, 1, 2), **settings)
+
+
+def score(**settings: Any) -> Task:
+    return Task("alike", Path(), kind="score", text=("a", "b"), label="how much", range=(0.0, 5.0), **settings)
+
+
+def write_rows(path: Path, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Path:
+    """The rows as other programs would write them in the format of the path."""
+    kind, gzipped = format_of(path)
+    if kind == "parquet":
+        table = pyarrow.table({name: [row[i] for row in rows] for i, name in enumerate(columns)})
+        sink = pyarrow.BufferOutputStream()
+        pyarrow.parquet.write_table(table, sink)
+        data = sink.getvalue().to_pybytes()
+    elif kind == "jsonl":
+        data = "".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows).encode()
+    else:
+        plain = path.with_name("plain")
+        with plain.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, delimiter="\t" if kind == "tsv" else ",")
+            writer.writerow(columns)
+            writer.writerows(rows)
+        data = plain.read_bytes()
+    path.write_bytes(gzip.compress(data) if gzipped else data)
+    return path
+
+
+def file_of(folder: Path, content: str | bytes, name: str = "rows.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def refusal(path: Path, task: Task, **settings: Any) -> UserError:
+    with pytest.raises(UserError) as caught:
+        read_examples(path, task, **settings)
+    return caught.value
+
+
+def labels_of(examples: Examples) -> list[Any]:
+    assert examples.labels is not None
+    return list(examples.labels.tolist())
+
+
+# ---- formats ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_every_format_gives_the_same_examples(tmp_path: Path, ending: str) -> None:
+    rows = [
+        ["r1", 2, 'She said "no",\tand left.'],
+        ["r2", 0, "Zwei Zeilen:\nschön, ไทย 🙂"],
+        ["r3", 1, "  spaces stay  "],
+    ]
+    path = write_rows(tmp_path / f"rows.{ending}", ["key", "stars", "review"], rows)
+    examples = read_examples(path, stars(id="key"))
+    assert examples.texts == ([row[2] for row in rows],)
+    assert labels_of(examples) == [2, 0, 1]
+    assert examples.ids == ["r1", "r2", "r3"]
+    assert len(examples) == 3 and examples.skipped == [] and examples.path == path
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_pairs_have_two_columns_and_scores_are_numbers(tmp_path: Path, ending: str) -> None:
+    rows = [["x", "y", 0.0], ["x", "z", 4.75], ["w", "w", 5.0]]
+    path = write_rows(tmp_path / f"rows.{ending}", ["a", "b", "how much"], rows)
+    examples = read_examples(path, score())
+    assert examples.texts == (["x", "x", "w"], ["y", "z", "w"])
+    assert labels_of(examples) == [0.0, 4.75, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("labels", "values"),
+    [
+        ((0, 1), [0, 1, 1]),
+        ((0, 1), [0.0, 1.0, 1.0]),
+        ((0, 1), ["0", "1.0", " 1 "]),
+        (("0.0", "1.0"), [0, 1, 1]),
+        (("no", "yes"), ["no", "yes", " yes"]),
+        ((False, True), [False, True, True]),
+        ((False, True), ["False", "true", "TRUE"]),
+        ((0.5, 1.5), [0.5, 1.5, 1.5]),
+    ],
+)
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_labels_of_any_type_are_found_in_any_format(
+    tmp_path: Path, labels: tuple[Any, ...], values: list[Any], ending: str
+) -> None:
+    path = write_rows(tmp_path / f"rows.{ending}", ["review", "stars"], [["text", value] for value in values])
+    assert labels_of(read_examples(path, classify(labels=labels))) == [0, 1, 1]
+
+
+def test_unlabelled_files_are_read_for_answering(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "review\nfine\n")
+    examples = read_examples(path, stars(), labelled=False)
+    assert examples.labels is None and examples.texts == (["fine"],)
+
+
+def test_rows_without_an_id_are_called_by_their_line(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "id,review,stars\na,x,0\n,y,1\n")
+    assert read_examples(path, stars()).ids == ["a", "3"]
+    assert read_examples(path, stars(id="key")).ids == ["2", "3"]
+
+
+def test_a_task_may_name_its_delimiter(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "review;stars\nso, so;1\n")
+    assert read_examples(path, stars(delimiter=";")).texts == (["so, so"],)
+
+
+def test_taking_rows_takes_them_in_the_given_order(tmp_path: Path) -> None:
+    some = read_examples(file_of(tmp_path, "id,review,stars\na,x,0\nb,y,1\nc,z,2\n"), stars()).take([2, 0])
+    assert (some.texts, labels_of(some), some.ids, some.lines) == ((["z", "x"],), [2, 0], ["c", "a"], [4, 2])
+
+
+# ---- the course's files -------------------------------------------------------------------------------
+
+COURSE = (
+    "\tid\tsentence1\tsentence2\tis_duplicate\n"
+    "290564\tfbfd\tWhat is it?\tWhat is that?\t0.0\n"
+    '318737\t3186\t"""Which is it: """"the"""" here?"""\tIs it, is it not?\t1.0\n'
+    "7\t0bad\tOnly one question\n"
+    "8\t1bad\t\tOnly the other\t1.0\n"
+)
+
+
+def test_a_file_of_the_course_is_read_as_published(tmp_path: Path) -> None:
+    examples = read_examples(file_of(tmp_path, COURSE, "quora-dev.csv"), read_task("quora"))
+    assert examples.texts[0] == ["What is it?", '"Which is it: ""the"" here?"']
+    assert examples.texts[1] == ["What is that?", "Is it, is it not?"]
+    assert labels_of(examples) == [0, 1] and examples.ids == ["fbfd", "3186"]
+    assert [(reject.line, reject.reason) for reject in examples.skipped] == [
+        (4, "'sentence2' is empty"),
+        (5, "'sentence1' is empty"),
+    ]
+
+
+def test_rows_with_missing_fields_stop_a_task_that_does_not_allow_them(tmp_path: Path) -> None:
+    path = file_of(tmp_path, COURSE)
+    task = Task("strict", Path(), kind="classify", text=("sentence1", "sentence2"), label="is_duplicate", labels=(0, 1))
+    assert refusal(path, task).problem == f"{path}:4: 'sentence2' is empty\n{path}:5: 'sentence1' is empty"
+
+
+def test_a_wrong_row_stops_even_a_task_that_skips_missing_fields(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "review,stars\nx,0\n,1\ny,9\n")
+    assert refusal(path, stars(missing="skip")).problem == (f"{path}:4: 'stars' is '9', not one of the labels 0, 1, 2")
+
+
+# ---- bytes and lines ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl"])
+def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path: Path, ending: str) -> None:
+    path = write_rows(tmp_path / f"rows.{ending}", ["review", "stars"], [["x", 1]])
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert read_examples(path, stars()).texts == (["x"],)
+
+
+def test_windows_line_ends_are_line_ends(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "review,stars\r\nx,0\r\n\r\ny,1\r\n")
+    examples = read_examples(path, stars())
+    assert examples.texts == (["x", "y"],) and examples.lines == [2, 4]
+    path = file_of(tmp_path, '{"review": "x", "stars": 0}\r\n\r\n{"review": "y", "stars": 1}', "rows.jsonl")
+    assert read_examples(path, stars()).lines == [1, 3]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_quoted_newline_keeps_later_line_numbers_right(tmp_path: Path, end: str) -> None:
+    lines = ["review,stars", '"two', 'lines",0', "fine,1", "bad,7"]
+    path = file_of(tmp_path, end.join(lines) + end)
+    examples, rejects = read_rows(path, stars())
+    assert examples.texts == ([f"two{end}lines", "fine"],) and examples.lines == [2, 4]
+    assert [reject.line for reject in rejects] == [5]
+
+
+def test_a_quoted_newline_may_stand_in_the_header(tmp_path: Path) -> None:
+    path = file_of(tmp_path, '"a\nb",review,stars\n1,x,0\n2,y,8\n')
+    examples, rejects = read_rows(path, stars())
+    assert examples.texts == (["x"],) and [reject.line for reject in rejects] == [4]
+
+
+def test_a_field_of_a_megabyte_is_read_whole(tmp_path: Path) -> None:
+    path = file_of(tmp_path, f"review,stars\n{'word ' * 200_000},1\n")
+    assert len(read_examples(path, stars()).texts[0][0]) == 1_000_000
+
+
+# ---- bad rows -----------------------------------------------------------------------------------------
+
+
+def test_every_bad_row_of_a_csv_is_listed_with_its_reason(tmp_path: Path) -> None:
+    rows = [
+        b"id,review,stars",
+        b"1,fine,0",
+        b"2,caf\xe9,1",
+        b"3,nul \x00 here,1",
+        b"4,one,two,1",
+        b'5,"closed" too early,1',
+        b"6,no such label,5",
+        b"7,,1",
+        b"8,short",
+        b"\xff9,x,1",
+        b'10,"never closed,1',
+        b"11,swallowed,1",
+    ]
+    path = file_of(tmp_path, b"\n".join(rows) + b"\n")
+    error = refusal(path, stars())
+    assert error.problem.split("\n") == [
+        f"{path}:3: 'review' is not valid UTF-8",
+        f"{path}:4: 'review' has a NUL character",
+        f"{path}:5: 4 fields where the header has 3",
+        f"{path}:6: broken quoting: ',' expected after '\"'",
+        f"{path}:7: 'stars' is '5', not one of the labels 0, 1, 2",
+        f"{path}:8: 'review' is empty",
+        f"{path}:9: 'stars' is empty",
+        f"{path}:10: 'id' is not valid UTF-8",
+        f"{path}:11: broken quoting: unexpected end of data",
+    ]
+    assert error.next_step == "Mend these rows, or leave them out with --skip-bad-rows."
+
+
+def test_every_bad_row_of_a_jsonl_file_is_listed_with_its_reason(tmp_path: Path) -> None:
+    rows = [
+        '{"a": "x", "b": "y", "how much": 5}',
+        '{"a": "x", "b": "y", "how much": 1',
+        '["x", "y", 1]',
+        '{"a": 7, "b": "y", "how much": 1}',
+        '{"a": "x", "b": ["y"], "how much": 1}',
+        '{"a": "x", "b": "\\ud800", "how much": 1}',
+        '{"a": "x", "b": "y", "how much": NaN}',
+        '{"a": "x", "b": "y", "how much": -Infinity}',
+        '{"a": "x", "b": "y", "how much": 1e999}',
+        '{"a": "x", "b": "y", "how much": 1' + "0" * 400 + "}",
+        '{"a": "x", "b": "y", "how much": 5.5}',
+        '{"a": "x", "b": "y", "how much": "a lot"}',
+        '{"a": "x", "b": "y", "how much": true}',
+        '{"a": "x", "b": "y"}',
+        '{"a": null, "b": "y", "how much": 1}',
+        "[" * 100_000,
+    ]
+    path = file_of(tmp_path, "\n".join(rows), "rows.jsonl")
+    examples, rejects = read_rows(path, score())
+    assert labels_of(examples) == [5.0]
+    reasons = {reject.line: reject.reason for reject in rejects}
+    assert list(reasons) == list(range(2, 17))
+    assert reasons.pop(2).startswith("not JSON: ") and reasons.pop(16).startswith("not JSON: ")
+    assert reasons.pop(10).endswith(", not a number")
+    assert reasons == {
+        3: "not a JSON object",
+        4: "'a' is not text: 7",
+        5: "'b' is not text: ['y']",
+        6: "'b' is not valid UTF-8",
+        7: "'how much' is nan, not a number",
+        8: "'how much' is -inf, outside the range 0 to 5",
+        9: "'how much' is inf, outside the range 0 to 5",
+        11: "'how much' is 5.5, outside the range 0 to 5",
+        12: "'how much' is 'a lot', not a number",
+        13: "'how much' is True, not a number",
+        14: "'how much' is empty",
+        15: "'a' is empty",
+    }
+
+
+def test_every_bad_row_of_a_parquet_file_is_listed_with_its_row(tmp_path: Path) -> None:
+    texts = pyarrow.array([b"fine", b"caf\xe9", None, b"x", b"y"]).cast(pyarrow.binary())
+    spoilt = pyarrow.StringArray.from_buffers(5, texts.buffers()[1], texts.buffers()[2], texts.buffers()[0])
+    path = tmp_path / "rows.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"review": spoilt, "stars": [0, 1, 1, 9, None]}), path)
+    assert refusal(path, stars()).problem.split("\n") == [
+        f"{path}:2: 'review' is not valid UTF-8",
+        f"{path}:3: 'review' is empty",
+        f"{path}:4: 'stars' is 9, not one of the labels 0, 1, 2",
+        f"{path}:5: 'stars' is empty",
+    ]
+    pyarrow.parquet.write_table(pyarrow.table({"review": [1.5, 2.5], "stars": [0, 1]}), path)
+    assert f"{path}:1: 'review' is not text: 1.5" in refusal(path, stars()).problem
+
+
+def test_scores_of_a_csv_are_checked_as_numbers(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "a,b,how much\nx,y,nan\nx,y,inf\nx,y,-0.1\nx,y,\nx,y,two\nx,y,2\n")
+    assert refusal(path, score()).problem.split("\n") == [
+        f"{path}:2: 'how much' is 'nan', not a number",
+        f"{path}:3: 'how much' is inf, outside the range 0 to 5",
+        f"{path}:4: 'how much' is -0.1, outside the range 0 to 5",
+        f"{path}:5: 'how much' is empty",
+        f"{path}:6: 'how much' is 'two', not a number",
+    ]
+
+
+def test_a_long_list_of_bad_rows_is_cut_and_counted(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "review,stars\n" + "x,9\n" * 40)
+    lines = refusal(path, stars()).problem.split("\n")
+    assert len(lines) == 16 and lines[-1] == "... and 25 more bad rows."
+    rejects = read_rows(path, stars())[1]
+    assert len(list_rejects(rejects[:15]).split("\n")) == 15
+
+
+def test_a_huge_bad_value_does_not_fill_the_screen(tmp_path: Path) -> None:
+    path = file_of(tmp_path, f"review,stars\nx,{'9' * 5000}\n")
+    assert len(refusal(path, stars()).problem) < len(str(path)) + 200
+
+
+def test_skipped_bad_rows_are_counted_so_that_the_sum_is_the_rows_in_the_file(tmp_path: Path) -> None:
+    path = file_of(tmp_path, b"review,stars\nx,0\n,1\ny,9\nz,2\ncaf\xe9,1\nw,1,1\n")
+    for missing in ("error", "skip"):
+        examples = read_examples(path, stars(missing=missing), skip_bad_rows=True)
+        assert examples.texts == (["x", "z"],) and labels_of(examples) == [0, 2]
+        assert [reject.line for reject in examples.skipped] == [3, 4, 6, 7]
+        assert len(examples) + len(examples.skipped) == 6
+
+
+def test_a_file_of_bad_rows_only_is_refused_even_when_they_may_be_skipped(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "review,stars\nx,9\n")
+    assert refusal(path, stars(), skip_bad_rows=True).problem == f"{path}: no usable rows."
+
+
+# ---- bad files ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_wrong_column_name_suggests_the_right_one(tmp_path: Path, ending: str) -> None:
+    path = write_rows(tmp_path / f"rows.{ending}", ["reviews", "stars"], [["x", 0]])
+    error = refusal(path, stars())
+    assert error.problem == f"{path}: no column 'review'. Did you mean 'reviews'?"
+    assert error.next_step == "The file has the columns reviews, stars."
+
+
+@pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf", b"\n"])
+def test_an_empty_file_is_called_empty(tmp_path: Path, content: bytes) -> None:
+    path = file_of(tmp_path, content)
+    assert refusal(path, stars()).problem == f"{path}: the file is empty."
+    path = file_of(tmp_path, gzip.compress(content), "rows.csv.gz")
+    assert refusal(path, stars()).problem == f"{path}: the file is empty."
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+def test_a_header_alone_has_no_usable_rows(tmp_path: Path, ending: str) -> None:
+    path = write_rows(tmp_path / f"rows.{ending}", ["review", "stars"], [])
+    error = refusal(path, stars())
+    assert error.problem == f"{path}: no usable rows."
+    assert error.next_step == "A data file needs a header line and at least one row."
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    assert refusal(path, stars()).problem == f"{path}: no such file."
+    assert refusal(tmp_path, stars()).problem == f"{tmp_path}: no such file."
+
+
+@pytest.mark.parametrize("name", ["rows.xlsx", "rows", "rows.gz", "rows.xlsx.gz"])
+def test_an_unknown_ending_is_answered_with_the_known_ones(tmp_path: Path, name: str) -> None:
+    path = file_of(tmp_path, "review,stars\nx,0\n", name)
+    error = refusal(path, stars())
+    assert error.problem == f"{path}: unknown kind of file."
+    assert error.next_step == "Known endings: .csv, .tsv, .jsonl, .parquet, also with .gz."
+
+
+@pytest.mark.parametrize("ending", ["csv.gz", "jsonl.gz", "parquet.gz"])
+def test_a_broken_gzip_file_is_named(tmp_path: Path, ending: str) -> None:
+    rows = [[f"review number {i * i}", i % 3] for i in range(500)]
+    path = write_rows(tmp_path / f"rows.{ending}", ["review", "stars"], rows)
+    whole = path.read_bytes()
+    flipped = bytearray(whole)
+    for i in range(100, 140):
+        flipped[i] ^= 0xFF
+    for content in (whole[:-100], b"no gzip at all", bytes(flipped)):
+        path.write_bytes(content)
+        assert refusal(path, stars()).problem.startswith(f"{path}: not a whole gzip file: ")
+
+
+def test_a_broken_parquet_file_is_named(tmp_path: Path) -> None:
+    rows = [[f"review number {i * i}", i % 3] for i in range(500)]
+    path = write_rows(tmp_path / "rows.parquet", ["review", "stars"], rows)
+    whole = path.read_bytes()
+    spoilt = whole[:50] + b"\xff" * 200 + whole[250:]
+    for content in (b"no parquet at all", whole[:-100], whole[100:], spoilt):
+        path.write_bytes(content)
+        assert refusal(path, stars()).problem.startswith(f"{path}: not a whole parquet file: ")
+
+
+def test_a_file_in_another_encoding_is_told_to_be_saved_as_utf8(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "review,stars\nx,0\n".encode("utf-16"))
+    error = refusal(path, stars())
+    assert error.problem == f"{path}:1: the header line is not UTF-8 text."
+    assert error.next_step == "Save the file with the encoding UTF-8."
+
+
+def test_a_missing_file_of_a_task_says_how_to_name_the_data_root(tmp_path: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        locate(read_task("sst"), "train", tmp_path)
+    assert f"there is no {tmp_path / 'ids-sst-train.csv'} nor " in caught.value.problem
+    assert caught.value.next_step == ("Say where the data is with --data-root FOLDER or the variable MINBERT_DATA.")
+
+
+def test_a_file_that_the_task_does_not_name_says_where_to_name_it(tmp_path: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        locate(stars(), "test", tmp_path)
+    assert str(caught.value) == (
+        "Task 'mine' names no test file.\nAdd 'test = \"...\"' under [files] in its task file."
+    )
+
+
+def test_files_are_found_below_the_data_root_and_else_beside_the_task(tmp_path: Path) -> None:
+    task = classify(tmp_path / "tasks", labels=(0, 1), files=Files(train="t.csv"))
+    (tmp_path / "tasks").mkdir()
+    beside = file_of(tmp_path / "tasks", "x", "t.csv")
+    assert locate(task, "train", None) == locate(task, "train", tmp_path) == beside
+    below = file_of(tmp_path, "x", "t.csv")
+    assert locate(task, "train", tmp_path) == below
+
+
+# ---- labels that the task does not list ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        (["10", "9", "9.0", "-1"], ("-1", "9", "10")),
+        (["pos", "neg", " pos "], ("neg", "pos")),
+        (["10", "9", "many"], ("10", "9", "many")),
+        (["True", "false"], ("false", "true")),
+    ],
+)
+def test_labels_are_taken_from_the_column_numbers_in_their_order(
+    tmp_path: Path, values: list[str], labels: tuple[str, ...]
+) -> None:
+    path = write_rows(tmp_path / "rows.csv", ["review", "stars"], [["x", value] for value in [*values, "", " "]])
+    assert infer_labels(path, classify()) == labels
+
+
+def test_rows_that_will_be_refused_make_no_labels(tmp_path: Path) -> None:
+    rows = ['"a"', '"b"', "null", "NaN", "[1]", '{"c": 1}', '"\\ud800"']
+    path = file_of(tmp_path, "".join(f'{{"review": "x", "stars": {row}}}\nno JSON\n' for row in rows), "rows.jsonl")
+    assert infer_labels(path, classify()) == ("a", "b")
+
+
+def test_too_many_or_too_few_labels_point_at_the_label_column(tmp_path: Path) -> None:
+    for count in (1, 501):
+        path = write_rows(tmp_path / "rows.csv", ["review", "stars"], [["x", i] for i in range(count)])
+        with pytest.raises(UserError) as caught:
+            infer_labels(path, classify())
+        assert caught.value.problem == (
+            f"{path}: column 'stars' has {count} different values; a classify task needs 2 to 500."
+        )
+        assert caught.value.next_step == "Check 'label' of task 'mine', or list its 'labels'."
+
+
+def test_a_task_without_labels_knows_them_after_reading(tmp_path: Path) -> None:
+    write_rows(tmp_path / "train.csv", ["review", "stars"], [["x", "good"], ["y", "bad"]])
+    write_rows(tmp_path / "dev.csv", ["review", "stars"], [["z", "good"]])
+    task, train, dev = read_split(classify(tmp_path, files=Files(train="train.csv", dev="dev.csv")), None)
+    assert task.label_keys == ("bad", "good")
+    assert (labels_of(train), labels_of(dev)) == ([1, 0], [1])
+
+
+def test_a_dev_label_that_training_never_shows_is_refused(tmp_path: Path) -> None:
+    write_rows(tmp_path / "train.csv", ["review", "stars"], [["x", "good"], ["y", "bad"]])
+    dev = write_rows(tmp_path / "dev.csv", ["review", "stars"], [["z", "so so"]])
+    with pytest.raises(UserError) as caught:
+        read_split(classify(tmp_path, files=Files(train="train.csv", dev="dev.csv")), None)
+    assert caught.value.problem == f"{dev}:2: 'stars' is 'so so', not one of the labels bad, good"
+
+
+# ---- a dev part split off the training file -----------------------------------------------------------
+
+
+def split_of(folder: Path, texts: list[str], share: float = 0.2) -> tuple[list[str], list[str]]:
+    """The texts that are trained on and those set aside."""
+    write_rows(folder / "train.csv", ["review", "stars"], [[text, i % 3] for i, text in enumerate(texts)])
+    task = classify(folder, labels=(0, 1, 2), files=Files(train="train.csv"), split=share)
+    _, train, dev = read_split(task, None)
+    return train.texts[0], dev.texts[0]
+
+
+def test_a_dev_part_is_set_aside_the_same_one_every_time_and_of_about_the_right_size(tmp_path: Path) -> None:
+    texts = [f"review {i}" for i in range(2000)]
+    train, dev = split_of(tmp_path, texts)
+    assert (train, dev) == split_of(tmp_path, texts)
+    assert sorted(train + dev) == sorted(texts)
+    # 400 expected; the standard deviation of a share of 0.2 of 2000 is sqrt(2000 * .2 * .8) = 17.9
+    assert abs(len(dev) - 400) < 4 * 17.9
+
+
+def test_adding_rows_moves_no_old_row_to_the_other_side(tmp_path: Path) -> None:
+    texts = [f"review {i}" for i in range(300)]
+    train, dev = split_of(tmp_path, texts)
+    more_train, more_dev = split_of(tmp_path, [f"new {i}" for i in range(100)] + texts[::-1])
+    assert set(train) <= set(more_train) and set(dev) <= set(more_dev)
+
+
+def test_copies_of_a_text_stay_on_one_side(tmp_path: Path) -> None:
+    texts = [f"This is review {i}." for i in range(200)]
+    copies = [f"  this IS review {i} !" for i in range(200)]
+    train, dev = split_of(tmp_path, texts + copies)
+    sides = [{text.strip(" .!").lower() for text in side} for side in (train, dev)]
+    assert not sides[0] & sides[1] and len(train) + len(dev) == 400
+
+
+def test_both_texts_of_a_pair_decide_its_side() -> None:
+    sides = {held_out(("same", f"other {i}"), 0.5) for i in range(20)}
+    assert sides == {True, False}
+
+
+def test_skipped_rows_are_counted_once_when_the_file_is_split(tmp_path: Path) -> None:
+    rows = [[f"review {i}", i % 3] for i in range(100)] + [["bad", 9], ["bad", 8]]
+    write_rows(tmp_path / "train.csv", ["review", "stars"], rows)
+    task = classify(tmp_path, labels=(0, 1, 2), files=Files(train="train.csv"))
+    _, train, dev = read_split(task, None, skip_bad_rows=True)
+    assert len(train) + len(dev) + len(train.skipped) + len(dev.skipped) == len(rows)
+
+
+def test_too_few_rows_to_split_ask_for_a_dev_file(tmp_path: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        split_of(tmp_path, ["only one"])
+    assert "too few rows (1) to set a share of 0.2 aside" in caught.value.problem
+    assert caught.value.next_step == "Give task 'mine' a dev file, or more rows."
+
+
+def test_balanced_weights_make_every_class_count_the_same() -> None:
+    # 6 rows in 3 classes: 3, 1 and 2 of them, so 6 / (3 * 3), 6 / (3 * 1), 6 / (3 * 2)
+    weights = balanced_weights(np.array([0, 0, 0, 1, 2, 2]), 3)
+    assert weights == pytest.approx((2 / 3, 2.0, 1.0))
+    assert balanced_weights(np.array([0, 0, 1]), 3) == pytest.approx((0.5, 1.0, 0.0))
+
+
+# ---- the course's own data, where it is ---------------------------------------------------------------
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the course's data is not beside the repository")
+@pytest.mark.parametrize(
+    ("name", "train", "dev", "skipped"),
+    [("sst", 8544, 1101, 0), ("quora", 88063, 20212, 2), ("sts", 6040, 863, 0), ("cfimdb", 1707, 245, 0)],
+)
+def test_the_courses_files_are_read_to_the_last_row(name: str, train: int, dev: int, skipped: int) -> None:
+    _, train_rows, dev_rows = read_split(read_task(name), DATA)
+    assert (len(train_rows), len(train_rows.skipped)) == (train, 0)
+    assert (len(dev_rows), len(dev_rows.skipped)) == (dev, skipped)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the course's data is not beside the repository")
+@pytest.mark.parametrize(("name", "rows"), [("sst", 2210), ("sts", 1725), ("cfimdb", 488)])
+def test_the_courses_test_files_are_read_without_labels(name: str, rows: int) -> None:
+    task = read_task(name)
+    examples = read_examples(locate(task, "test", DATA), task, labelled=False)
+    assert len(examples) == rows and all(len(identity) == 25 for identity in examples.ids)

@@ -1,0 +1,243 @@
+"""Recipes become runs: same seed, same result; the best is kept; the directory tells the whole story."""
+
+import csv
+import hashlib
+import itertools
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import minbert
+from minbert.errors import UserError
+from minbert.hub import find_backbone
+from minbert.prepare import prepare
+from minbert.recipe import read_recipe
+from minbert.run import Evaluated, Started, start_run
+from minbert.rundir import load_model, read_run
+from minbert.trainer import Step, train
+from tests.workbench import DEMO, demo_recipe, run_all, write_csv
+
+
+def weights_hash(run: Path) -> str:
+    digest = hashlib.sha256()
+    for name in ("model.safetensors", "tasks.safetensors"):
+        digest.update((run / "model" / name).read_bytes())
+    return digest.hexdigest()
+
+
+def test_same_seed_same_weights_other_seed_other_weights(tiny: Path, tmp_path: Path) -> None:
+    hashes = []
+    for i, seed in enumerate((1, 1, 2)):
+        run_all(demo_recipe(tiny, f"seed={seed}", steps=6), tmp_path / str(i))
+        hashes.append(weights_hash(tmp_path / str(i)))
+    assert hashes[0] == hashes[1] != hashes[2]
+
+
+def test_training_draws_nothing_from_the_global_generator(tiny: Path, tmp_path: Path) -> None:
+    before = torch.get_rng_state()
+    run_all(demo_recipe(tiny), tmp_path / "run")
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_heads_only_leaves_the_encoder_as_it_was(tiny: Path, tmp_path: Path) -> None:
+    ready = prepare(demo_recipe(tiny, "stages.0.free=heads"), None)
+    before = {name: tensor.clone() for name, tensor in ready.model.state_dict().items()}
+    for _ in train(ready.model, ready.plans, ready.feeds, ready.balancer, ready.recipe.optimiser):
+        pass
+    for name, tensor in ready.model.state_dict().items():
+        assert torch.equal(before[name], tensor) == name.startswith("bert."), name
+
+
+def test_a_stage_trains_only_its_tasks(tiny: Path) -> None:
+    ready = prepare(demo_recipe(tiny, 'stages.0.tasks=["similarity"]'), None)
+    head = ready.model.task("sentiment").head.output.weight.clone()  # type: ignore[union-attr,operator]
+    steps = list(train(ready.model, ready.plans, ready.feeds, ready.balancer, ready.recipe.optimiser))
+    assert {name for step in steps for name in step.losses} == {"similarity"}
+    assert torch.equal(head, ready.model.task("sentiment").head.output.weight)  # type: ignore[union-attr,arg-type]
+
+
+def test_two_half_batches_accumulated_equal_one_whole(tiny: Path) -> None:
+    def trained(batch_size: int, accumulate: int) -> torch.Tensor:
+        recipe = demo_recipe(
+            tiny, 'tasks=["sentiment"]', f"tasks.sentiment.batch_size={batch_size}",
+            f"optimiser.accumulate={accumulate}", "tasks.sentiment.head.dropout=0", "optimiser.warmup=0",
+        )  # fmt: skip
+        ready = prepare(recipe, None)
+        for module in ready.model.modules():
+            if hasattr(module, "rate"):
+                module.rate = 0.0
+        list(train(ready.model, ready.plans, ready.feeds, ready.balancer, recipe.optimiser))
+        return torch.cat([p.detach().flatten() for p in ready.model.parameters()])
+
+    whole, halves = trained(32, 1), trained(16, 2)
+    torch.testing.assert_close(halves, whole, rtol=0, atol=2e-5)
+
+
+PAIRS = [
+    (pairing, pooling, head)
+    for pairing, pooling, head in itertools.product(("joined", "apart"), ("cls", "mean"), ("linear", "cosine"))
+    if (pairing, head) != ("joined", "cosine")
+]
+
+
+@pytest.mark.parametrize(("pairing", "pooling", "head"), PAIRS)
+def test_combinations_train_save_load_and_answer_the_same(
+    pairing: str, pooling: str, head: str, tiny: Path, tmp_path: Path
+) -> None:
+    overrides = [f"defaults.pairing={pairing}", f"defaults.pooling={pooling}", "tasks.paraphrase.loss=bce"]
+    events, _ = run_all(demo_recipe(tiny, *overrides, f"tasks.similarity.head={head}"), tmp_path / "run")
+    assert all(np.isfinite(loss) for event in events if isinstance(event, Step) for loss in event.losses.values())
+    saved = {}
+    with (tmp_path / "run/predictions/similarity-dev.csv").open(encoding="utf-8") as file:
+        saved = {row["id"]: float(row["prediction"]) for row in csv.DictReader(file)}
+    rows = [json.loads(line) for line in (DEMO / "similarity-dev.jsonl").read_text(encoding="utf-8").splitlines()]
+    model = minbert.load(tmp_path / "run")
+    answers = model.predict("similarity", [(row["sentence1"], row["sentence2"]) for row in rows])
+    assert [answer.score for answer in answers] == pytest.approx([saved[row["id"]] for row in rows], abs=1e-3)
+
+
+def test_the_best_model_is_kept_and_training_stops_when_patience_ends(tiny: Path, tmp_path: Path) -> None:
+    # a learning rate that changes nothing: no evaluation after the first is better
+    recipe = demo_recipe(tiny, "optimiser.learning_rate=1e-30", "selection.patience=1", epochs=9, steps=1)
+    events, finished = run_all(recipe, tmp_path / "run")
+    evaluations = [event for event in events if isinstance(event, Evaluated)]
+    assert [event.best for event in evaluations] == [True, False, False]
+    assert finished.stopped_early
+    assert finished.overall == pytest.approx(evaluations[0].overall)
+
+
+def test_a_declared_mix_decides_which_model_is_best(tiny: Path, tmp_path: Path) -> None:
+    # by this mix a model is the better the worse it is
+    recipe = demo_recipe(
+        tiny, 'selection.mix={"similarity.mse" = 1.0}', "optimiser.learning_rate=0.01", "optimiser.schedule=constant",
+        epochs=4, steps=3,
+    )  # fmt: skip
+    events, finished = run_all(recipe, tmp_path / "run")
+    errors = [event.scores["similarity"]["mse"] for event in events if isinstance(event, Evaluated)]
+    assert len(set(errors)) > 1
+    assert finished.scores["similarity"]["mse"] == pytest.approx(max(errors))
+
+
+def test_the_run_directory_tells_the_whole_story(tiny: Path, tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    run = tmp_path / "run"
+    events, finished = run_all(demo_recipe(tiny, epochs=2, steps=3), run)
+    assert isinstance(events[0], Started)
+    about = read_run(run)
+    assert about["state"] == "finished"
+    assert about["overall"] == pytest.approx(finished.overall)
+    assert (
+        about["sha256"]["data"]["sentiment train"]
+        == hashlib.sha256((DEMO / "sentiment-train.csv").read_bytes()).hexdigest()
+    )
+    assert (run / "curves.png").read_bytes().startswith(b"\x89PNG")
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert sum("losses" in row for row in rows) == 6
+    assert sum("scores" in row for row in rows) == 2
+    board = EventAccumulator(str(run / "events"))
+    board.Reload()
+    assert len(board.Scalars("dev/overall")) == 2
+    assert len(board.Scalars("loss/sentiment")) == 2
+    with (run / "predictions/sentiment-dev.csv").open(encoding="utf-8") as file:
+        predictions = list(csv.DictReader(file))
+    right = sum(row["sentiment"] == row["prediction"] for row in predictions)
+    assert right / len(predictions) == pytest.approx(finished.scores["sentiment"]["accuracy"])
+
+
+def test_the_recipe_of_a_run_makes_the_same_run_again(tiny: Path, tmp_path: Path) -> None:
+    run_all(demo_recipe(tiny), tmp_path / "first")
+    again = read_recipe(str(tmp_path / "first/recipe.toml"))
+    run_all(again, tmp_path / "second")
+    assert weights_hash(tmp_path / "first") == weights_hash(tmp_path / "second")
+
+
+def test_a_loss_that_is_no_number_stops_and_marks_the_run_failed(tiny: Path, tmp_path: Path) -> None:
+    recipe = demo_recipe(tiny, "optimiser.learning_rate=1e30", "optimiser.warmup=0", steps=20)
+    with pytest.raises(UserError, match=r"loss of task '\w+' became (nan|inf) at step"):
+        list(start_run(recipe, tmp_path / "run"))
+    about = read_run(tmp_path / "run")
+    assert about["state"] == "failed"
+    assert "became" in about["reason"]
+
+
+def test_stopping_the_loop_marks_the_run_interrupted(tiny: Path, tmp_path: Path) -> None:
+    events = start_run(demo_recipe(tiny), tmp_path / "run")
+    assert isinstance(next(events), Started)
+    next(events)
+    events.close()  # type: ignore[attr-defined]
+    assert read_run(tmp_path / "run")["state"] == "interrupted"
+
+
+def test_a_mistake_leaves_no_directory_and_an_old_run_untouched(tiny: Path, tmp_path: Path) -> None:
+    run_all(demo_recipe(tiny), tmp_path / "run")
+    before = weights_hash(tmp_path / "run")
+    broken = demo_recipe(tiny, "tasks.sentiment.head=lineer")
+    for force in (True, False):
+        with pytest.raises(UserError):
+            list(start_run(broken, tmp_path / "run", force=force))
+        with pytest.raises(UserError, match="lineer"):
+            list(start_run(broken, tmp_path / "other", force=force))
+    assert weights_hash(tmp_path / "run") == before
+    assert not (tmp_path / "other").exists()
+
+
+def test_force_replaces_a_run_but_nothing_else(tiny: Path, tmp_path: Path) -> None:
+    mine = write_csv(tmp_path / "mine/notes.csv", "a", ["1"])
+    with pytest.raises(UserError, match="not a run"):
+        list(start_run(demo_recipe(tiny), mine.parent, force=True))
+    assert mine.is_file()
+    run_all(demo_recipe(tiny), tmp_path / "run")
+    run_all(demo_recipe(tiny), tmp_path / "run", force=True)
+
+
+def test_a_users_own_task_with_string_labels_and_balanced_weights(tiny: Path, tmp_path: Path) -> None:
+    rows = [
+        f"this film number {i} is {'great' if i % 4 == 0 else 'awful'},{'yes' if i % 4 == 0 else 'no'}"
+        for i in range(80)
+    ]
+    write_csv(tmp_path / "films.csv", "review,liked", rows)
+    (tmp_path / "films.toml").write_text(
+        'kind = "classify"\ntext = ["review"]\nlabel = "liked"\nclass_weights = "balanced"\nsplit = 0.25\n'
+        '[files]\ntrain = "films.csv"\n'
+    )
+    (tmp_path / "recipe.toml").write_text(
+        f'backbone = "{tiny}"\n[tasks.films]\ntask = "films.toml"\n[optimiser]\nlearning_rate = 3e-3\n[[stages]]\nepochs = 12\n'
+    )
+    list(start_run(read_recipe(str(tmp_path / "recipe.toml")), tmp_path / "run"))
+    model, _ = load_model(tmp_path / "run")
+    task = model.task("films").task
+    assert task.labels == ("no", "yes")
+    weights = task.class_weights
+    assert isinstance(weights, tuple) and weights[1] > 2 * weights[0]
+    answers = minbert.load(tmp_path / "run").predict("films", ["a great film", "an awful film"])
+    assert [answer.label for answer in answers] == ["yes", "no"]
+
+
+@pytest.mark.slow
+def test_the_demo_learns_all_three_tasks_on_real_weights(tmp_path: Path) -> None:
+    find_backbone("minilm")
+    events, finished = run_all(read_recipe("demo"), tmp_path / "run", measure_before=True)
+    # chance is .2, .5 and 0
+    assert finished.before["sentiment"]["accuracy"] < 0.4
+    assert finished.scores["sentiment"]["accuracy"] > 0.75
+    assert finished.scores["paraphrase"]["accuracy"] > 0.65
+    assert finished.scores["similarity"]["pearson"] > 0.6
+    losses = [event.losses["sentiment"] for event in events if isinstance(event, Step) and "sentiment" in event.losses]
+    assert losses[-1] < losses[0] / 2
+    folder = tmp_path / "run/model"
+    from transformers import AutoModel, AutoTokenizer
+
+    theirs, tokenizer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    texts = ["A sentence.", "Another, rather longer sentence; unremarkable."]
+    encoded = tokenizer(texts, padding=True, return_tensors="pt")
+    with torch.inference_mode():
+        hidden = theirs(**encoded).last_hidden_state
+    mask = encoded["attention_mask"][..., None]
+    expected = ((hidden * mask).sum(1) / mask.sum(1)).numpy()
+    np.testing.assert_allclose(minbert.load(tmp_path / "run").embed(texts), expected, atol=1e-5)
+    assert re.match(r"^\d{4}-\d\d-\d\dT", read_run(tmp_path / "run")["started"])
