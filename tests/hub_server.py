@@ -19,11 +19,10 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 class Hub:
-    """Serves folders as repositories; `trouble` says what goes wrong, `requests` what was asked for."""
+    """Serves folders as repositories, `requests` tells what was asked for. Until stop(), or as a context."""
 
-    def __init__(self, **repositories: Path) -> None:
-        # keyword arguments cannot have a slash: `owner__name=folder`
-        self.repositories = {name.replace("__", "/"): folder for name, folder in repositories.items()}
+    def __init__(self, repositories: dict[str, Path]) -> None:
+        self.repositories = repositories
         self.gated: set[str] = set()
         self.requests: list[str] = []
         self.ranges: list[str] = []
@@ -77,10 +76,10 @@ class Answers(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Silent: the tests read `requests`."""
 
-    def do_HEAD(self) -> None:  # noqa: N802
+    def do_HEAD(self) -> None:
         self.answer(with_body=False)
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         self.answer(with_body=True)
 
     def answer(self, with_body: bool) -> None:
@@ -113,8 +112,7 @@ class Answers(BaseHTTPRequestHandler):
         assert what in ("main", COMMIT)
         files = sorted(path for path in folder.iterdir() if path.is_file())
         body: object = [
-            {"type": "file", "path": path.name, "size": path.stat().st_size, "oid": digest(path)}
-            for path in files
+            {"type": "file", "path": path.name, "size": path.stat().st_size, "oid": digest(path)} for path in files
         ]
         if "/revision/" in rest:
             body = {

@@ -42,9 +42,7 @@ def padded(tokenizer: Any, texts: list[Any]) -> dict[str, Tensor]:
     firsts, seconds = texts, None
     if isinstance(texts[0], tuple):
         firsts, seconds = [pair[0] for pair in texts], [pair[1] for pair in texts]
-    return dict(
-        tokenizer(firsts, seconds, padding=True, truncation=True, max_length=512, return_tensors="pt").items()
-    )
+    return dict(tokenizer(firsts, seconds, padding=True, truncation=True, max_length=512, return_tensors="pt").items())
 
 
 def packed(inputs: dict[str, Tensor]) -> Packed:
@@ -56,9 +54,7 @@ def one_by_one(inputs: dict[str, Tensor]) -> list[Packed]:
     lengths = inputs["attention_mask"].sum(1).tolist()
     return [
         Packed(ids_L[:length], segments_L[:length], torch.tensor([length]))
-        for ids_L, segments_L, length in zip(
-            inputs["input_ids"], inputs["token_type_ids"], lengths, strict=True
-        )
+        for ids_L, segments_L, length in zip(inputs["input_ids"], inputs["token_type_ids"], lengths, strict=True)
     ]
 
 

@@ -294,7 +294,7 @@ def test_a_missing_shard_is_named(folder: Path) -> None:
 
 def test_an_index_cannot_point_out_of_the_folder(folder: Path, tmp_path: Path) -> None:
     shutil.move(folder / "model.safetensors", tmp_path / "elsewhere.safetensors")
-    weight_map = {name: "../elsewhere.safetensors" for name in tensors_of(tmp_path / "elsewhere.safetensors")}
+    weight_map = dict.fromkeys(tensors_of(tmp_path / "elsewhere.safetensors"), "../elsewhere.safetensors")
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
     refusal(folder)
 

@@ -434,7 +434,7 @@ def test_stages_of_a_wrong_form_are_answered_with_the_right_one(here: Path) -> N
 def test_a_recipe_that_is_no_toml_is_named_with_the_line(here: Path) -> None:
     assert refusal("seed = 1\ntasks = [\n").startswith("x.toml: not TOML: ")
     Path("x.toml").write_bytes(b"seed = \xff")
-    with pytest.raises(UserError, match="^x.toml: not TOML: "):
+    with pytest.raises(UserError, match=r"^x\.toml: not TOML: "):
         read_recipe("x.toml")
 
 
@@ -447,10 +447,10 @@ def test_a_recipe_that_is_not_there_suggests_a_shipped_one(here: Path) -> None:
 
 
 def test_a_mistake_in_a_shipped_recipe_names_the_recipe() -> None:
-    with pytest.raises(UserError, match="^recipe baseline: unknown setting 'sed' of the recipe"):
+    with pytest.raises(UserError, match=r"^recipe baseline: unknown setting 'sed' of the recipe"):
         read_recipe("baseline", ["sed=1"])
 
 
 def test_a_task_that_does_not_exist_is_named_when_the_tasks_are_read(here: Path) -> None:
-    with pytest.raises(UserError, match="There is no task 'qoura'. Did you mean 'quora'?"):
+    with pytest.raises(UserError, match=r"There is no task 'qoura'\. Did you mean 'quora'\?"):
         read('tasks = ["qoura"]').read_tasks()

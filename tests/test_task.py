@@ -201,7 +201,7 @@ def test_a_task_file_that_is_no_toml_is_named_with_the_line(tmp_path: Path) -> N
 def test_a_task_file_that_is_no_text_is_named(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_bytes(b"kind = \xff\xfe")
-    with pytest.raises(UserError, match="mine.toml: not TOML: "):
+    with pytest.raises(UserError, match=r"mine\.toml: not TOML: "):
         read_task("mine", str(path))
 
 
@@ -213,7 +213,7 @@ def test_an_unknown_task_suggests_a_standard_one() -> None:
 
 
 def test_a_task_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="There is no task 'tasks/nowhere.toml'"):
+    with pytest.raises(UserError, match=r"There is no task 'tasks/nowhere\.toml'"):
         read_task("nowhere", "tasks/nowhere.toml", beside=tmp_path)
 
 

@@ -21,7 +21,7 @@ WORDS = """
     water food day year time world life work money computer internet phone india america play plays playing
     played run runs running walk walking eat eating read reading write writing learn learning see look make get go
     one two three four five ten first second new old big small long short high low red blue green white black
-""".split()
+"""
 ENDINGS = ["ing", "ed", "er", "est", "ly", "s", "es", "ness", "tion", "ment", "able", "al", "ful", "less", "y"]
 
 
@@ -29,7 +29,7 @@ def tiny_vocabulary() -> list[str]:
     """Special tokens, some words, and every ASCII character alone and inside a word: English has no [UNK]."""
     characters = string.ascii_lowercase + string.digits
     pieces = [*string.punctuation, *characters, *(f"##{character}" for character in characters)]
-    return list(dict.fromkeys([*SPECIAL, *pieces, *(f"##{ending}" for ending in ENDINGS), *WORDS]))
+    return list(dict.fromkeys([*SPECIAL, *pieces, *(f"##{ending}" for ending in ENDINGS), *WORDS.split()]))
 
 
 def tiny_text(folder: Path) -> Text:

@@ -1,0 +1,537 @@
+"""One contract for each family, run over its whole dict, and the numbers of its members worked by hand."""
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from minbert.balancers import BALANCERS, Balancer
+from minbert.batch import Layout, Packed, Sequences
+from minbert.bert import Bert, Shape
+from minbert.dropout import Noise
+from minbert.errors import UserError
+from minbert.heads import HEADS
+from minbert.heads.base import Place
+from minbert.heads.linear import FEATURES, Linear
+from minbert.losses import DEFAULTS, LOSSES
+from minbert.losses.base import Loss
+from minbert.model import TaskParts
+from minbert.pairings import PAIRINGS
+from minbert.poolings import POOLINGS
+from minbert.recipe import Recipe, Stage, TaskPlan
+from minbert.samplers import SAMPLERS, Sampler
+from minbert.stages import Feed, plan_stages
+from minbert.task import Task, read_task
+from minbert.text import Ragged
+from minbert.variants import Spec, build
+
+WIDTH = 6
+LENGTHS = [3, 1, 5, 2]
+
+
+def classes(count: int, **settings: Any) -> Task:
+    return Task("some", Path(), kind="classify", text=("a", "b"), label="c", labels=tuple(range(count)), **settings)
+
+
+SCORE = Task("alike", Path(), kind="score", text=("a", "b"), label="c", range=(0.0, 5.0))
+
+
+def random(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def packed_of(lengths: list[int]) -> Packed:
+    ids_T = torch.arange(sum(lengths))
+    return Packed(ids_T, torch.zeros_like(ids_T), torch.tensor(lengths))
+
+
+def close(actual: Tensor, expected: Any, within: float = 1e-6) -> bool:
+    return torch.allclose(actual, torch.as_tensor(expected, dtype=actual.dtype), rtol=0, atol=within)
+
+
+# ---- poolings -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", POOLINGS)
+def test_a_sequence_is_pooled_to_the_same_vector_alone_and_among_others(name: str) -> None:
+    pooling = build("pooling", POOLINGS, name, "test", WIDTH).eval()
+    x_TD = random(sum(LENGTHS), WIDTH)
+    together_SD = pooling(x_TD, packed_of(LENGTHS))
+    assert together_SD.shape == (len(LENGTHS), WIDTH)
+    for i, tokens in enumerate(x_TD.split(LENGTHS)):
+        assert close(pooling(tokens, packed_of([len(tokens)])), together_SD[i : i + 1])
+
+
+@pytest.mark.parametrize("name", POOLINGS)
+def test_gradients_reach_the_tokens_of_every_sequence_and_of_no_other(name: str) -> None:
+    pooling = build("pooling", POOLINGS, name, "test", WIDTH)
+    x_TD = random(sum(LENGTHS), WIDTH).requires_grad_()
+    vectors_SD = pooling(x_TD, packed_of(LENGTHS))
+    for i in range(len(LENGTHS)):
+        (gradient_TD,) = torch.autograd.grad(vectors_SD[i].square().sum(), x_TD, retain_graph=True)
+        reached = [bool(part.any()) for part in gradient_TD.split(LENGTHS)]
+        assert reached == [j == i for j in range(len(LENGTHS))]
+
+
+def test_cls_takes_the_first_token_and_mean_the_mean_of_all() -> None:
+    x_TD = torch.tensor([[1.0, 2.0], [3.0, 6.0], [5.0, 7.0]])
+    packed = packed_of([2, 1])
+    assert POOLINGS["cls"](2)(x_TD, packed).tolist() == [[1, 2], [5, 7]]
+    assert POOLINGS["mean"](2)(x_TD, packed).tolist() == [[2, 4], [5, 7]]
+
+
+# ---- pairings -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PAIRINGS)
+def test_a_pairing_has_a_layout_and_keeps_one_vector_a_token(name: str) -> None:
+    pairing = build("pairing", PAIRINGS, name, "test", WIDTH)
+    assert pairing.layout in get_args(Layout)
+    x_TD = random(sum(LENGTHS), WIDTH)
+    assert pairing(x_TD, packed_of(LENGTHS)).shape == x_TD.shape
+
+
+def test_pairs_are_read_in_one_sequence_or_in_two() -> None:
+    assert PAIRINGS["joined"](WIDTH).layout == "joined"
+    assert PAIRINGS["apart"](WIDTH).layout == "apart"
+
+
+# ---- heads --------------------------------------------------------------------------------------------
+
+
+def head_of(spec: Spec, task: Task = SCORE, width: int = WIDTH, vectors: int = 2, outputs: int = 1) -> Any:
+    return build("head", HEADS, spec, "test", Place(task, width, vectors, outputs, Noise()))
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_an_example_gets_the_same_output_alone_and_among_others(name: str) -> None:
+    head = head_of(name).eval()
+    u_BD, v_BD = random(4, WIDTH, seed=1), random(4, WIDTH, seed=2)
+    together_BO = head(u_BD, v_BD)
+    assert together_BO.shape == (4, 1) and head.emits in ("free", "score")
+    for i in range(4):
+        assert close(head(u_BD[i : i + 1], v_BD[i : i + 1]), together_BO[i : i + 1])
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_gradients_reach_both_vectors_and_every_parameter_of_a_head(name: str) -> None:
+    head = head_of(name)
+    vectors = [random(4, WIDTH, seed=seed).requires_grad_() for seed in (1, 2)]
+    head(*vectors).square().sum().backward()
+    for reached in [*vectors, *head.parameters()]:
+        assert reached.grad is not None and reached.grad.any()
+
+
+def test_linear_lays_the_features_side_by_side_in_the_order_named() -> None:
+    head = head_of({"name": "linear", "features": ["u*v", "|u-v|", "v"], "dropout": 0}, width=2)
+    assert isinstance(head, Linear)
+    with torch.no_grad():
+        head.output.weight.copy_(torch.tensor([[1.0, 10, 100, 1000, 1e4, 1e5]]))
+        head.output.bias.fill_(0.5)
+    # u = (1, 2), v = (4, 1): u*v = (4, 2), |u-v| = (3, 1), v = (4, 1)
+    output = head(torch.tensor([[1.0, 2.0]]), torch.tensor([[4.0, 1.0]]))
+    assert output.tolist() == [[4 + 20 + 300 + 1000 + 4e4 + 1e5 + 0.5]]
+
+
+def test_each_feature_is_what_its_name_says() -> None:
+    u, v = torch.tensor([[1.0, 2.0]]), torch.tensor([[4.0, 1.0]])
+    found = {name: feature(u, v).tolist() for name, feature in FEATURES.items()}
+    assert found == {"u": [[1, 2]], "v": [[4, 1]], "u-v": [[-3, 1]], "|u-v|": [[3, 1]], "u*v": [[4, 2]]}
+
+
+def test_linear_takes_a_single_vector_as_it_is() -> None:
+    head = head_of("linear", task=classes(3), vectors=1, outputs=3)
+    assert head.output.weight.shape == (3, WIDTH)
+    assert head(random(2, WIDTH)).shape == (2, 3)
+
+
+def test_linear_drops_out_only_while_training() -> None:
+    head = head_of({"name": "linear", "dropout": 0.5})
+    u, v = random(8, WIDTH, seed=1), random(8, WIDTH, seed=2)
+    assert not torch.equal(head(u, v), head(u, v))
+    head.eval()
+    assert torch.equal(head(u, v), head(u, v))
+
+
+def test_an_unknown_feature_is_named() -> None:
+    with pytest.raises(UserError) as caught:
+        head_of({"name": "linear", "features": ["|u-w|"]})
+    assert str(caught.value) == "test: head 'linear': unknown feature '|u-w|'. Did you mean '|u-v|'?"
+
+
+@pytest.mark.parametrize(
+    ("scaling", "at_1", "at_0", "at_minus_1"),
+    [
+        ("shift", 5, 2.5, 0),
+        ("relu", 5, 0, 0),
+        ("sigmoid", 5 / (1 + math.exp(-1)), 2.5, 5 / (1 + math.e)),
+    ],
+)
+def test_cosine_is_scaled_to_the_range_of_the_scores(scaling: str, at_1: float, at_0: float, at_minus_1: float) -> None:
+    head = head_of({"name": "cosine", "scaling": scaling}, width=2)
+    u_BD = torch.tensor([[1.0, 2.0]] * 3)
+    v_BD = torch.tensor([[3.0, 6.0], [-2.0, 1.0], [-0.5, -1.0]])
+    assert close(head(u_BD, v_BD), [[at_1], [at_0], [at_minus_1]])
+    assert not list(head.parameters())
+
+
+def test_cosine_respects_a_range_that_does_not_begin_at_zero() -> None:
+    task = Task("alike", Path(), kind="score", text=("a", "b"), label="c", range=(-2.0, 4.0))
+    vectors = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])
+    assert close(head_of("cosine", task, width=2)(*vectors), [[1.0]])
+
+
+# ---- losses -------------------------------------------------------------------------------------------
+
+
+def loss_of(spec: Spec, task: Task) -> Loss:
+    return build("loss", LOSSES, spec, "test", task)
+
+
+def tasks_for(name: str) -> list[Task]:
+    """The tasks that a loss accepts; every loss is of some use."""
+    accepted = []
+    for task in (classes(2), classes(5), SCORE):
+        try:
+            loss_of(name, task)
+            accepted.append(task)
+        except UserError:
+            continue
+    assert accepted
+    return accepted
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_loss_is_a_mean_over_examples_and_falls_against_its_gradient(name: str) -> None:
+    for task in tasks_for(name):
+        loss = loss_of(name, task)
+        output_BO = random(6, loss.outputs).requires_grad_()
+        labels_B = torch.tensor([0, 1, 1, 0, 1, 0]) if task.kind == "classify" else torch.arange(6).double() * 0.9
+        value = loss(output_BO, labels_B)
+        singles = [loss(output_BO[i : i + 1], labels_B[i : i + 1]) for i in range(6)]
+        assert value.shape == () and close(value, torch.stack(singles).mean())
+        value.backward()
+        assert output_BO.grad is not None
+        with torch.no_grad():
+            assert loss(output_BO - 0.1 * output_BO.grad, labels_B) < value
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_answers_are_probabilities_or_scores_within_the_range(name: str) -> None:
+    for task in tasks_for(name):
+        loss = loss_of(name, task)
+        answers = loss.answers(100 * random(6, loss.outputs))
+        if task.kind == "classify":
+            assert answers.shape == (6, len(task.labels))
+            assert close(answers.sum(1), torch.ones(6)) and answers.min() >= 0
+        else:
+            assert answers.shape == (6,) and answers.min() >= 0 and answers.max() <= 5
+
+
+def test_the_default_loss_of_each_kind_accepts_its_tasks() -> None:
+    assert classes(5) in tasks_for(DEFAULTS["classify"]) and SCORE in tasks_for(DEFAULTS["score"])
+
+
+# two examples, probabilities (1/4, 3/4) and (1/2, 1/2)
+LOGITS = torch.tensor([[0.0, math.log(3)], [0.0, 0.0]])
+
+
+def test_cross_entropy_is_the_mean_surprise() -> None:
+    assert close(loss_of("cross_entropy", classes(2))(LOGITS, torch.tensor([0, 1])), (math.log(4) + math.log(2)) / 2)
+
+
+def test_cross_entropy_with_class_weights_is_a_weighted_mean() -> None:
+    loss = loss_of("cross_entropy", classes(2, class_weights=(3.0, 1.0)))
+    # 3 * ln 4 for label 0, 1 * ln 2 for label 1, over the weights 3 + 1
+    assert close(loss(LOGITS, torch.tensor([0, 1])), (3 * math.log(4) + math.log(2)) / 4)
+
+
+def test_cross_entropy_with_label_smoothing_spreads_a_share_over_all_labels() -> None:
+    loss = loss_of({"name": "cross_entropy", "label_smoothing": 0.2}, classes(2))
+    # the target of label 0 is (.9, .1): .9 ln 4 + .1 ln (4/3); of label 1 with even odds: ln 2
+    expected = (0.9 * math.log(4) + 0.1 * math.log(4 / 3) + math.log(2)) / 2
+    assert close(loss(LOGITS, torch.tensor([0, 1])), expected)
+
+
+def test_balanced_weights_that_are_not_known_yet_weigh_nothing() -> None:
+    plain, balanced = (loss_of("cross_entropy", task) for task in (classes(2), classes(2, class_weights="balanced")))
+    assert balanced(LOGITS, torch.tensor([0, 1])) == plain(LOGITS, torch.tensor([0, 1]))
+
+
+@pytest.mark.parametrize("weights", [None, (1.0, 4.0)])
+def test_binary_cross_entropy_is_cross_entropy_with_the_logits_zero_and_z(weights: Any) -> None:
+    task = classes(2, class_weights=weights)
+    z_B1, labels_B = 3 * random(8, 1), torch.tensor([0, 1, 1, 0, 1, 0, 0, 0])
+    both_B2 = torch.cat([torch.zeros(8, 1), z_B1], 1)
+    bce, cross_entropy = loss_of("bce", task), loss_of("cross_entropy", task)
+    assert close(bce(z_B1, labels_B), cross_entropy(both_B2, labels_B))
+    assert close(bce.answers(z_B1), cross_entropy.answers(both_B2))
+
+
+def test_binary_cross_entropy_with_class_weights_worked_by_hand() -> None:
+    loss = loss_of("bce", classes(2, class_weights=(1.0, 3.0)))
+    # z = ln 3: label 1 has 3/4. (1 * ln 4 + 3 * ln (4/3)) / (1 + 3)
+    value = loss(torch.full((2, 1), math.log(3)), torch.tensor([0, 1]))
+    assert close(value, (math.log(4) + 3 * math.log(4 / 3)) / 4)
+
+
+def test_mean_squared_error_is_in_the_unit_of_the_scores() -> None:
+    loss = loss_of("mse", SCORE)
+    output_B1 = torch.tensor([[1.0], [7.0]])
+    assert loss(output_B1, torch.tensor([2.0, 5.0])) == (1 + 4) / 2
+    assert loss.answers(output_B1).tolist() == [1, 5]
+
+
+# ---- combinations that make no sense are refused by name ----------------------------------------------
+
+BERT = Bert(Shape(layers=1, width=8, heads=2, inner=16, vocabulary=30, positions=16))
+
+
+@pytest.mark.parametrize(
+    ("task", "plan", "reason"),
+    [
+        (
+            SCORE,
+            TaskPlan(head="cosine", pairing="joined"),
+            "x.toml: task 'alike': head 'cosine': needs two vectors: "
+            'set pairing = "apart", or take the head "linear"',
+        ),
+        (
+            classes(2),
+            TaskPlan(head="cosine", pairing="apart"),
+            "x.toml: task 'some': head 'cosine': gives a score, but the task is of kind \"classify\": "
+            'take the head "linear"',
+        ),
+        (
+            classes(5),
+            TaskPlan(loss="bce"),
+            "x.toml: task 'some': loss 'bce': is for tasks with two labels; take the loss 'cross_entropy'",
+        ),
+        (
+            classes(2),
+            TaskPlan(loss="mse"),
+            "x.toml: task 'some': loss 'mse': is for tasks of kind \"score\"; take the loss 'cross_entropy'",
+        ),
+        (
+            SCORE,
+            TaskPlan(loss="cross_entropy"),
+            "x.toml: task 'alike': loss 'cross_entropy': is for tasks of kind \"classify\"; take the loss 'mse'",
+        ),
+        (
+            SCORE,
+            TaskPlan(loss="bce"),
+            "x.toml: task 'alike': loss 'bce': is for tasks with two labels; take the loss 'cross_entropy'",
+        ),
+        (
+            SCORE,
+            TaskPlan(pooling="men"),
+            "x.toml: task 'alike': unknown pooling 'men'. Did you mean 'mean'?",
+        ),
+    ],
+)
+def test_a_combination_that_makes_no_sense_is_refused_by_name(task: Task, plan: TaskPlan, reason: str) -> None:
+    with pytest.raises(UserError) as caught:
+        TaskParts(BERT, task, plan, "x.toml")
+    assert str(caught.value) == reason
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+@pytest.mark.parametrize("pairing", PAIRINGS)
+@pytest.mark.parametrize("task", [read_task("sst"), classes(2), SCORE], ids=lambda task: task.name)
+def test_every_pairing_pooling_and_kind_of_task_fit_together(task: Task, pairing: str, pooling: str) -> None:
+    parts = TaskParts(BERT, task, TaskPlan(pairing=pairing, pooling=pooling), "x.toml")
+    two = task.paired and parts.layout == "apart"
+    output_BO = parts(random(sum(LENGTHS), 8), packed_of(LENGTHS))
+    assert output_BO.shape == (2 if two else 4, parts.loss.outputs)
+
+
+# ---- samplers -----------------------------------------------------------------------------------------
+
+SIZES = {"sst": 100, "quora": 10_000, "sts": 400}
+
+
+def sampler_of(spec: Spec, seed: int = 0, sizes: dict[str, int] = SIZES) -> Sampler:
+    return build("sampler", SAMPLERS, spec, "test", sizes, seed)
+
+
+def draws(sampler: Sampler, count: int) -> list[str]:
+    return [sampler.draw() for _ in range(count)]
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_a_restored_sampler_goes_on_as_if_it_had_never_stopped(name: str) -> None:
+    sampler = sampler_of(name)
+    draws(sampler, 17)
+    state = json.loads(json.dumps(sampler.state()))
+    expected = draws(sampler, 50)
+    other = sampler_of(name, seed=99)
+    draws(other, 3)
+    other.restore(state)
+    assert draws(other, 50) == expected
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_the_same_seed_draws_the_same_tasks(name: str) -> None:
+    first, second = draws(sampler_of(name, 5), 200), draws(sampler_of(name, 5), 200)
+    assert first == second and set(first) <= set(SIZES)
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_a_single_task_is_drawn_every_time(name: str) -> None:
+    assert draws(sampler_of(name, sizes={"only": 3}), 5) == ["only"] * 5
+
+
+def test_round_robin_takes_turns_in_the_recipes_order() -> None:
+    assert draws(sampler_of("round_robin"), 7) == ["sst", "quora", "sts", "sst", "quora", "sts", "sst"]
+
+
+@pytest.mark.parametrize(
+    ("exponent", "shares"),
+    [
+        (0.0, [1 / 3, 1 / 3, 1 / 3]),
+        (0.5, [10 / 130, 100 / 130, 20 / 130]),
+        (1.0, [100 / 10_500, 10_000 / 10_500, 400 / 10_500]),
+    ],
+)
+def test_proportional_draws_by_a_power_of_the_size(exponent: float, shares: list[float]) -> None:
+    counts = Counter(draws(sampler_of({"name": "proportional", "exponent": exponent}), 3000))
+    for task, share in zip(SIZES, shares, strict=True):
+        # four standard deviations of a count of 3000 draws
+        assert abs(counts[task] - 3000 * share) < 4 * math.sqrt(3000 * share * (1 - share))
+
+
+def test_different_seeds_draw_different_tasks() -> None:
+    assert draws(sampler_of({"name": "proportional", "exponent": 0}, 1), 50) != draws(
+        sampler_of({"name": "proportional", "exponent": 0}, 2), 50
+    )
+
+
+# ---- balancers ----------------------------------------------------------------------------------------
+
+
+def balancer_of(spec: Spec) -> Balancer:
+    return build("balancer", BALANCERS, spec, "test", ["a", "b"])
+
+
+def two_losses() -> tuple[dict[str, Tensor], nn.Parameter, dict[str, nn.Parameter]]:
+    """Losses of two tasks in one shared parameter (1, 2) and one own parameter each.
+
+    a = own_a * (x + 2 y), b = own_b * x^2, with own_a = 1 and own_b = 3
+    """
+    shared = nn.Parameter(torch.tensor([1.0, 2.0]))
+    own = {"a": nn.Parameter(torch.tensor(1.0)), "b": nn.Parameter(torch.tensor(3.0))}
+    losses = {"a": own["a"] * (shared[0] + 2 * shared[1]), "b": own["b"] * shared[0] ** 2}
+    return losses, shared, own
+
+
+@pytest.mark.parametrize("name", BALANCERS)
+def test_a_balancer_gives_every_parameter_a_gradient_and_adds_to_what_is_there(name: str) -> None:
+    once, twice = two_losses(), two_losses()
+    balancer_of(name).backward(once[0], [once[1]])
+    twice[1].grad = torch.tensor([100.0, 200.0])
+    balancer_of(name).backward(twice[0], [twice[1]])
+    for parameter in (once[1], *once[2].values()):
+        assert parameter.grad is not None and parameter.grad.isfinite().all() and parameter.grad.any()
+    assert twice[1].grad is not None and close(twice[1].grad, once[1].grad + torch.tensor([100.0, 200.0]), 1e-4)
+
+
+@pytest.mark.parametrize("name", BALANCERS)
+def test_a_restored_balancer_goes_on_as_if_it_had_never_stopped(name: str) -> None:
+    balancer, other = balancer_of(name), balancer_of(name)
+    for _ in range(3):
+        losses, shared, _ = two_losses()
+        balancer.backward(losses, [shared])
+    other.restore(json.loads(json.dumps(balancer.state())))
+    gradients = []
+    for each in (balancer, other):
+        losses, shared, _ = two_losses()
+        each.backward(losses, [shared])
+        gradients.append(shared.grad)
+    assert torch.equal(*gradients)
+
+
+def test_sum_gives_the_gradient_of_the_sum() -> None:
+    losses, shared, own = two_losses()
+    balancer_of("sum").backward(losses, [shared])
+    # d/dx (x + 2 y + 3 x^2) = 1 + 6 x = 7, d/dy = 2; d/d own_a = x + 2 y = 5, d/d own_b = x^2 = 1
+    assert shared.grad is not None and shared.grad.tolist() == [7, 2]
+    assert [parameter.grad for parameter in own.values()] == [5, 1]
+
+
+def test_sum_of_a_single_loss_is_its_own_gradient() -> None:
+    losses, shared, _ = two_losses()
+    balancer_of("sum").backward({"a": losses["a"]}, [shared])
+    assert shared.grad is not None and shared.grad.tolist() == [1, 2]
+
+
+# ---- feeds and stages ---------------------------------------------------------------------------------
+
+
+def feed_of(rows: int = 10, batch_size: int = 4, seed: int = 0) -> Feed:
+    """Sequence i is i + 1 times the token i, its label i."""
+    sequences = Sequences((Ragged.of([[i] * (i + 1) for i in range(rows)]),), None, truncated=0)
+    return Feed("t", sequences, np.arange(rows), batch_size, seed)
+
+
+def taken(feed: Feed, batches: int) -> list[list[int]]:
+    """The examples of the next batches, by their labels."""
+    found = []
+    for _ in range(batches):
+        batch = feed.draw()
+        assert batch.labels_B is not None and batch.task == "t"
+        # the tokens belong to the labels
+        assert batch.packed.ids_T.tolist() == [i for i in batch.labels_B.tolist() for _ in range(i + 1)]
+        found.append(batch.labels_B.tolist())
+    return found
+
+
+def test_each_pass_sees_every_example_once_in_a_new_order() -> None:
+    feed = feed_of(rows=10, batch_size=4)
+    passes = [taken(feed, 3) for _ in range(4)]
+    assert all([len(batch) for batch in each] == [4, 4, 2] for each in passes)
+    orders = [sum(each, []) for each in passes]
+    assert all(sorted(order) == list(range(10)) for order in orders)
+    assert len({tuple(order) for order in orders}) == 4
+
+
+def test_a_feed_is_decided_by_its_seed() -> None:
+    assert taken(feed_of(seed=3), 6) == taken(feed_of(seed=3), 6) != taken(feed_of(seed=4), 6)
+
+
+@pytest.mark.parametrize("stopped_after", [1, 3, 5])
+def test_a_restored_feed_goes_on_as_if_it_had_never_stopped(stopped_after: int) -> None:
+    feed = feed_of()
+    taken(feed, stopped_after)
+    state = json.loads(json.dumps(feed.state()))
+    other = feed_of()
+    other.restore(state)
+    assert taken(other, 7) == taken(feed, 7)
+
+
+def test_a_batch_larger_than_the_data_is_the_data() -> None:
+    assert [sorted(batch) for batch in taken(feed_of(rows=3, batch_size=8), 2)] == [[0, 1, 2]] * 2
+
+
+def test_an_epoch_is_as_many_steps_as_one_pass_over_all_tasks_of_the_stage() -> None:
+    stages = (Stage(epochs=2), Stage(tasks=("sts",), sampler="round_robin"), Stage(steps_per_epoch=7, epochs=3))
+    recipe = Recipe("x.toml", tasks={"sst": TaskPlan(), "sts": TaskPlan()}, stages=stages)
+    # 10 rows in batches of 4 are 3 steps, 5 rows are 2
+    plans = plan_stages(recipe, {"sst": feed_of(10), "sts": feed_of(5)})
+    assert [(plan.tasks, plan.steps_per_epoch, plan.steps) for plan in plans] == [
+        (("sst", "sts"), 5, 10),
+        (("sts",), 2, 2),
+        (("sst", "sts"), 7, 21),
+    ]
+    assert plans[0].sampler.sizes == {"sst": 10, "sts": 5} and plans[1].sampler.draw() == "sts"
+
+
+def test_a_wrong_sampler_is_named_with_its_stage() -> None:
+    recipe = Recipe("x.toml", tasks={"sst": TaskPlan()}, stages=(Stage(), Stage(sampler="robin")))
+    with pytest.raises(UserError, match=r"^x\.toml: stage 1: unknown sampler 'robin'"):
+        plan_stages(recipe, {"sst": feed_of()})
