@@ -206,7 +206,8 @@ def test_a_users_own_task_with_string_labels_and_balanced_weights(tiny: Path, tm
         '[files]\ntrain = "films.csv"\n'
     )
     (tmp_path / "recipe.toml").write_text(
-        f'backbone = "{tiny}"\n[tasks.films]\ntask = "films.toml"\n[optimiser]\nlearning_rate = 3e-3\n[[stages]]\nepochs = 12\n'
+        f'backbone = "{tiny}"\n[tasks.films]\ntask = "films.toml"\n'
+        "[optimiser]\nlearning_rate = 3e-3\n[[stages]]\nepochs = 12\n"
     )
     list(start_run(read_recipe(str(tmp_path / "recipe.toml")), tmp_path / "run"))
     model, _ = load_model(tmp_path / "run")

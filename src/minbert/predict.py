@@ -1,6 +1,6 @@
 """run + text -> answers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import torch
 from minbert.batch import by_length, lay_out
 from minbert.bert import Bert
 from minbert.errors import UserError, did_you_mean
-from minbert.evaluate import BUDGET, Progress, answer, sequences_for
+from minbert.evaluate import BUDGET, fill_answers, no_answers, sequences_for
 from minbert.hub import find_backbone
 from minbert.model import Model
 from minbert.poolings import POOLINGS
@@ -50,16 +50,26 @@ class Predictor:
 
     def predict(self, task: str, texts: Sequence[str] | Sequence[Sequence[str]]) -> list[Answer]:
         """Answers for texts, or for (text, text) pairs where the task compares two."""
-        return [to_answer(self.task(task), row) for row in self.raw(task, columns_of(self.task(task), texts))]
+        chosen = self.task(task)
+        columns = columns_of(chosen, texts)
+        answers = no_answers(chosen, len(columns[0]))
+        for _ in self.fill(task, columns, answers):
+            pass
+        return [to_answer(chosen, row) for row in answers]
 
-    def raw(self, task: str, texts: tuple[list[str], ...], progress: Progress = lambda done: None) -> npt.NDArray[Any]:
-        """The same as arrays: probabilities N x C, or scores N."""
-        self.task(task)
-        return answer(self.model, task, sequences_for(self.model, task, self.text, texts), progress)
+    def fill(self, task: str, texts: tuple[list[str], ...], answers: npt.NDArray[Any]) -> Iterator[int]:
+        """The same into an array (probabilities N x C, or scores N), telling how many rows each batch had."""
+        yield from fill_answers(self.model, task, sequences_for(self.model, task, self.text, texts), answers)
 
-    def embed(self, texts: Sequence[str], pooling: Spec = "mean", **settings: Any) -> npt.NDArray[np.float32]:
+    def embed(
+        self, texts: Sequence[str], pooling: Spec = "mean", *, normalise: bool = False, max_length: int = 128
+    ) -> npt.NDArray[np.float32]:
         """One vector a text from the shared encoder, N x D."""
-        return embed(self.model.bert, self.text, texts, pooling, **settings)
+        bert = self.model.bert
+        vectors = np.empty((len(texts), bert.shape.width), np.float32)
+        for _ in fill_vectors(bert, self.text, texts, vectors, pooling, normalise=normalise, max_length=max_length):
+            pass
+        return vectors
 
 
 def load(path: str | Path) -> Predictor:
@@ -97,27 +107,25 @@ def load_encoder(name: str) -> tuple[Bert, Text]:
     return bert.eval(), text
 
 
-def embed(
+def fill_vectors(
     bert: Bert,
     text: Text,
     texts: Sequence[str],
+    vectors: npt.NDArray[np.float32],
     pooling: Spec = "mean",
     *,
     normalise: bool = False,
     max_length: int = 128,
-    progress: Progress = lambda done: None,
-) -> npt.NDArray[np.float32]:
-    """One vector a text, N x D."""
+) -> Iterator[int]:
+    """Fill in one vector a text, N x D; tells how many texts each batch had."""
     pool = build("pooling", POOLINGS, pooling, "embed", bert.shape.width)
     sequences = lay_out(text, (list(texts),), "joined", min(max_length, bert.shape.positions))
-    vectors = np.empty((len(texts), bert.shape.width), np.float32)
-    bert.eval()
-    with torch.inference_mode():
-        for rows in by_length(sequences.tokens, BUDGET):
+    for rows in by_length(sequences.tokens, BUDGET):
+        bert.eval()
+        with torch.inference_mode():
             packed = sequences.pack(rows).to(bert.pooler.weight.device)
             some = pool(bert(packed), packed)
             if normalise:
                 some = torch.nn.functional.normalize(some, dim=1)
             vectors[rows] = some.float().cpu().numpy()
-            progress(len(rows))
-    return vectors
+        yield len(rows)

@@ -19,7 +19,7 @@ from minbert.hub import find_backbone
 from minbert.model import Model
 from minbert.pretrained import load_backbone, read_config
 from minbert.recipe import Recipe
-from minbert.stages import Feed, StagePlan, plan_stages
+from minbert.stages import Feed, StagePlan, make_samplers, plan_stages
 from minbert.table import Examples, balanced_weights, read_split
 from minbert.task import METRICS, Task
 from minbert.text import Text
@@ -55,9 +55,8 @@ class Prepared:
 def prepare(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False) -> Prepared:
     """Whatever a user can have got wrong is found here, before the first step."""
     backbone = find_backbone(recipe.backbone)
+    outline(recipe, recipe.read_tasks(), backbone)
     tasks, train_rows, dev_rows = read_data(recipe, data_root, skip_bad_rows)
-    check_mix(recipe, tasks)
-    balancer = build("balancer", BALANCERS, recipe.balancer, recipe.where, list(recipe.tasks))
     model, text = build_model(recipe, tasks, backbone)
 
     def laid_out(rows: dict[str, Examples]) -> dict[str, Part]:
@@ -70,7 +69,26 @@ def prepare(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False)
         batch_size = recipe.tasks[name].batch_size
         feeds[name] = Feed(name, part.sequences, part.examples.labels, batch_size, recipe.seed)
     plans = plan_stages(recipe, feeds)
-    return Prepared(recipe, backbone, tasks, model, text, train, dev, feeds, plans, balancer)
+    return Prepared(recipe, backbone, tasks, model, text, train, dev, feeds, plans, make_balancer(recipe))
+
+
+def make_balancer(recipe: Recipe) -> Balancer:
+    return build("balancer", BALANCERS, recipe.balancer, recipe.where, list(recipe.tasks))
+
+
+def outline(recipe: Recipe, tasks: Mapping[str, Task], backbone: Path) -> Model:
+    """The model without weights or data: finds in the first second which parts of a recipe do not fit."""
+    check_mix(recipe, tasks)
+    make_balancer(recipe)
+    make_samplers(recipe, dict.fromkeys(tasks, 1))
+    # labels that only the data will tell: two of them, as there are at least
+    known = {
+        name: task.with_labels(("0", "1")) if task.kind == "classify" and not task.labels else task
+        for name, task in tasks.items()
+    }
+    shape, _ = read_config(backbone)
+    with torch.device("meta"):
+        return Model(Bert(shape), known, recipe.tasks, recipe.where)
 
 
 def read_data(
@@ -121,9 +139,7 @@ def count_parameters(recipe: Recipe, folder: Path) -> dict[str, Any]:
             raise UserError(
                 f"Task '{name}' does not list its labels, so its head cannot be counted.", "Add 'labels' to its file."
             )
-    shape, _ = read_config(folder)
-    with torch.device("meta"):  # sizes without weights
-        model = Model(Bert(shape), tasks, recipe.tasks, recipe.where)
+    model = outline(recipe, tasks, folder)
     counts = model.counts()
     free = []
     for stage in recipe.stages:

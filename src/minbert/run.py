@@ -12,8 +12,8 @@ import numpy as np
 from minbert import rundir
 from minbert.answers import write_answers
 from minbert.curves import draw_curves
-from minbert.evaluate import evaluate
-from minbert.metrics import overall
+from minbert.evaluate import fill_answers, no_answers
+from minbert.metrics import overall, score
 from minbert.model import Model
 from minbert.prepare import Part, Prepared, prepare
 from minbert.recipe import Recipe
@@ -153,8 +153,8 @@ class Log:
         self.write(row)
         self.file.flush()
         for name, found in event.scores.items():
-            for metric, score in found.items():
-                self.events.add_scalar(f"dev/{name}/{metric}", score, event.step)
+            for metric, value in found.items():
+                self.events.add_scalar(f"dev/{name}/{metric}", value, event.step)
         self.events.add_scalar("dev/overall", event.overall, event.step)
 
     def write(self, row: dict[str, Any]) -> None:
@@ -171,13 +171,15 @@ def measure(model: Model, dev: Mapping[str, Part], predictions: Path | None = No
     done = 0
     scores = {}
     for name, part in dev.items():
-        yield Measuring(done, total)
-        found = evaluate(model, name, part.examples, part.sequences)
-        done += len(part.examples)
-        scores[name] = found.scores
+        task, labels = model.task(name).task, part.examples.labels
+        assert labels is not None
+        answers = no_answers(task, len(part.examples))
+        for rows in fill_answers(model, name, part.sequences, answers):
+            done += rows
+            yield Measuring(done, total)
+        scores[name] = score(task, answers, labels)
         if predictions is not None:
-            write_answers(predictions / f"{name}-dev.csv", model.task(name).task, part.examples, found.answers)
-    yield Measuring(total, total)
+            write_answers(predictions / f"{name}-dev.csv", task, part.examples, answers)
     return scores
 
 

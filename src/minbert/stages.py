@@ -59,14 +59,21 @@ class StagePlan:
         return self.steps_per_epoch * self.stage.epochs
 
 
-def plan_stages(recipe: Recipe, feeds: Mapping[str, Feed]) -> list[StagePlan]:
-    plans = []
+def make_samplers(recipe: Recipe, sizes: Mapping[str, int]) -> list[Sampler]:
+    """A sampler for each stage; `sizes`: the training examples of each task."""
+    samplers = []
     for number, stage in enumerate(recipe.stages):
+        chosen = {task: sizes[task] for task in stage.tasks or recipe.tasks}
+        where, seed = f"{recipe.where}: stage {number}", recipe.seed + 1000 * number
+        samplers.append(build("sampler", SAMPLERS, stage.sampler, where, chosen, seed))
+    return samplers
+
+
+def plan_stages(recipe: Recipe, feeds: Mapping[str, Feed]) -> list[StagePlan]:
+    samplers = make_samplers(recipe, {task: len(feed) for task, feed in feeds.items()})
+    plans = []
+    for number, (stage, sampler) in enumerate(zip(recipe.stages, samplers, strict=True)):
         tasks = stage.tasks or tuple(recipe.tasks)
-        sizes = {task: len(feeds[task]) for task in tasks}
-        sampler = build(
-            "sampler", SAMPLERS, stage.sampler, f"{recipe.where}: stage {number}", sizes, recipe.seed + 1000 * number
-        )
         steps = stage.steps_per_epoch or sum(feeds[task].batches_a_pass for task in tasks)
         plans.append(StagePlan(number, stage, tasks, sampler, steps))
     return plans

@@ -6,7 +6,7 @@ from dataclasses import asdict
 import typer
 
 from minbert.cli.options import AsJson, DataRoot, RecipeName, Set, SkipBadRows
-from minbert.cli.screen import console, table
+from minbert.cli.screen import console, errors, table
 
 
 def check(
@@ -26,7 +26,9 @@ def check(
     from minbert.check import check_recipe
     from minbert.recipe import read_recipe
 
-    found = check_recipe(read_recipe(recipe, set_ or []), data_root, skip_bad_rows)
+    chosen = read_recipe(recipe, set_ or [])
+    with errors.status("reading and comparing all rows"):
+        found = check_recipe(chosen, data_root, skip_bad_rows)
     if as_json:
         typer.echo(json.dumps(asdict(found), indent=2))
         return

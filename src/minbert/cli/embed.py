@@ -37,16 +37,15 @@ def embed(
         raise UserError(f"{input_}: the file is empty.", "It needs one text a line.")
     import numpy as np
 
-    from minbert.predict import embed as embed_texts
-    from minbert.predict import load_encoder
+    from minbert.predict import fill_vectors, load_encoder
 
     bert, text = load_encoder(model)
+    vectors = np.empty((len(texts), bert.shape.width), np.float32)
+    batches = fill_vectors(bert, text, texts, vectors, pooling, normalise=normalise, max_length=max_length)
     with progress() as bar:
         embedding = bar.add_task("embedding", total=len(texts), note="")
-        vectors = embed_texts(
-            bert, text, texts, pooling, normalise=normalise, max_length=max_length,
-            progress=lambda done: bar.advance(embedding, done),
-        )  # fmt: skip
+        for done in batches:
+            bar.advance(embedding, done)
     output.parent.mkdir(parents=True, exist_ok=True)
     np.save(output, vectors)
     errors.print(f"{vectors.shape[0]:,} vectors of {vectors.shape[1]} numbers in {output}")

@@ -2,13 +2,18 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from minbert.cli.options import AsJson, DataRoot, RunFolder, SkipBadRows
 from minbert.cli.screen import console, progress, table
 from minbert.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from minbert.run import Event, Scores
 
 
 def evaluate(
@@ -25,10 +30,11 @@ def evaluate(
 
     Example: minbert evaluate runs/baseline --data sst=more-reviews.csv --json
     """
-    from minbert.evaluate import evaluate as measure
     from minbert.evaluate import sequences_for
     from minbert.metrics import overall
     from minbert.predict import load
+    from minbert.prepare import Part
+    from minbert.run import measure
     from minbert.rundir import dev_rows
     from minbert.table import read_examples
 
@@ -43,13 +49,11 @@ def evaluate(
         else dev_rows(run, name, data_root, skip_bad_rows)
         for name, task in tasks.items()
     }
-    scores = {}
-    with progress() as bar:
-        measuring = bar.add_task("measuring", total=sum(len(each) for each in rows.values()), note="")
-        for name, examples in rows.items():
-            sequences = sequences_for(predictor.model, name, predictor.text, examples.texts)
-            found = measure(predictor.model, name, examples, sequences, lambda done: bar.advance(measuring, done))
-            scores[name] = found.scores
+    parts = {
+        name: Part(each, sequences_for(predictor.model, name, predictor.text, each.texts))
+        for name, each in rows.items()
+    }
+    scores = watch_measuring(measure(predictor.model, parts))
     total = overall(scores, tasks)
     if as_json:
         typer.echo(json.dumps({"tasks": scores, "overall": total}, indent=2))
@@ -63,6 +67,21 @@ def evaluate(
             shown.add_row(name if main else "", count, f"[{style}]{metric}[/]", f"[{style}]{value:.4f}[/]")
     shown.add_row("overall", "", "", f"[bold]{total:.4f}[/]")
     console.print(shown)
+
+
+def watch_measuring(events: "Generator[Event, None, Scores]") -> "Scores":
+    from minbert.run import Measuring
+
+    with progress() as bar:
+        measuring = bar.add_task("measuring", total=None, note="")
+        while True:
+            try:
+                event = next(events)
+            except StopIteration as end:
+                scores: Scores = end.value
+                return scores
+            assert isinstance(event, Measuring)
+            bar.update(measuring, completed=event.done, total=event.total)
 
 
 def split_option(option: str) -> tuple[str, str]:

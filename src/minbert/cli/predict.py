@@ -49,6 +49,7 @@ def predict(
         check_output(input_, output, force)
         from minbert.answers import write_answers, write_course
         from minbert.columns import format_of
+        from minbert.evaluate import no_answers
         from minbert.table import read_examples
 
         if format_ == "auto":
@@ -56,9 +57,11 @@ def predict(
         predictor = load(run)
         chosen = predictor.task(task)
         examples = read_examples(input_, chosen, labelled=False, skip_bad_rows=skip_bad_rows)
+        answers = no_answers(chosen, len(examples))
         with progress() as bar:
             answering = bar.add_task("answering", total=len(examples), note="")
-            answers = predictor.raw(task, examples.texts, lambda done: bar.advance(answering, done))
+            for done in predictor.fill(task, examples.texts, answers):
+                bar.advance(answering, done)
         (write_course if format_ == "course" else write_answers)(output, chosen, examples, answers)
         left_out = f", {len(examples.skipped)} bad rows left out" if examples.skipped else ""
         errors.print(f"{len(examples):,} answers in {output}{left_out}")

@@ -56,12 +56,12 @@ def watch(events: "Iterable[Event]") -> "Finished":
     finished = None
     live = sys.stderr.isatty()
     with progress() as bar:
-        training = bar.add_task("training", total=None, note="")
+        training = bar.add_task("reading", total=None, note="")
         measuring = bar.add_task("measuring", total=None, note="", visible=False)
         for event in events:
             now = time.perf_counter()
             if isinstance(event, Started):
-                bar.update(training, total=event.steps)
+                bar.update(training, description="training", total=event.steps)
                 for name, (train_rows, dev_rows) in event.rows.items():
                     left_out = f", {event.skipped[name]} left out" if event.skipped[name] else ""
                     bar.console.print(f"  {name}: {train_rows:,} rows to learn, {dev_rows:,} to measure{left_out}")
@@ -80,8 +80,8 @@ def watch(events: "Iterable[Event]") -> "Finished":
                     note = f"{tokens / spent:,.0f} tokens/s, about {left:,.0f} s left, loss {each}"
                     bar.console.print(f"  step {event.number:,}/{event.total:,}: {note}")
             elif isinstance(event, Measuring):
-                done = event.done == event.total
-                bar.update(measuring, completed=event.done, total=event.total, visible=not done)
+                going = event.done < event.total
+                bar.update(measuring, completed=event.done, total=event.total, visible=going)
             elif isinstance(event, Evaluated):
                 each = "  ".join(f"{name} {next(iter(found.values())):.3f}" for name, found in event.scores.items())
                 mark = "  [green]best so far[/]" if event.best else ""
