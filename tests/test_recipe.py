@@ -105,6 +105,22 @@ def test_a_technique_may_be_set_up_without_naming_the_usual_one(here: Path) -> N
     assert recipe.stages[0].sampler == {"name": "proportional", "exponent": 0.5}
 
 
+@pytest.mark.parametrize(
+    ("text", "overrides"),
+    [
+        ('[defaults]\nhead = "cosine"\n[tasks.sts]\nhead = { scaling = "relu" }', []),
+        ('[defaults]\nhead = { name = "cosine" }\n[tasks.sts]\nhead = { scaling = "relu" }', []),
+        ('[defaults]\nhead = "cosine"\n[tasks.sts]', ["tasks.sts.head.scaling=relu"]),
+        ('[defaults]\nhead = "cosine"\n[tasks.sts]', ["defaults.head.scaling=relu"]),
+        ('extends = "cosine.toml"\n[tasks.sts]\nhead = { scaling = "relu" }', []),
+        ('extends = "cosine.toml"', ["tasks.sts.head.scaling=relu"]),
+    ],
+)
+def test_settings_without_a_name_are_those_of_the_technique_below(here: Path, text: str, overrides: list[str]) -> None:
+    write("cosine.toml", '[tasks.sts]\nhead = "cosine"\n')
+    assert read(text, *overrides).tasks["sts"].head == {"name": "cosine", "scaling": "relu"}
+
+
 def test_a_recipe_written_down_with_every_default_is_the_same_recipe(here: Path) -> None:
     recipe = read(
         """

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, asdict, dataclass, field, fields
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -173,7 +173,6 @@ def recipe_from(table: Mapping[str, Any], where: str) -> Recipe:
             f"{where}: 'tasks' and 'defaults' are tables.",
             'Write for example [tasks.sst] or tasks = ["sst"].',
         )
-    defaults = merge(bare_names(TaskPlan), defaults)
     fill(TaskPlan, defaults, where, "'defaults'")
     plans = {}
     for name, plan in tasks.items():
@@ -186,11 +185,8 @@ def recipe_from(table: Mapping[str, Any], where: str) -> Recipe:
     stages = table.get("stages", [{}])
     if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
         raise UserError(f"{where}: 'stages' should be a list of tables.", "Write [[stages]] before each.")
-    table["stages"] = [
-        fill(Stage, merge(bare_names(Stage), stage), where, f"stage {i}") for i, stage in enumerate(stages)
-    ]
+    table["stages"] = [fill(Stage, stage, where, f"stage {i}") for i, stage in enumerate(stages)]
     table["tasks"] = plans
-    table = merge(bare_names(Recipe), table)
     return fill(Recipe, table, where, "the recipe", where)
 
 
@@ -248,11 +244,6 @@ def by_name(tasks: Any) -> Any:
     """tasks = ["sst"] is short for [tasks.sst]."""
     names = isinstance(tasks, list) and all(isinstance(name, str) for name in tasks)
     return {name: {} for name in tasks} if names else tasks
-
-
-def bare_names(settings: type) -> dict[str, Any]:
-    """The techniques that are taken where none is named, so that a table may set one up without its name."""
-    return {each.name: each.default for each in fields(settings) if each.type == Spec}
 
 
 def lay_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
