@@ -149,3 +149,13 @@ def test_tasks_that_are_not_the_courses_are_refused(tmp_path: Path, task: Task) 
         write_course(tmp_path / "out.csv", task, examples_of(["a"]), np.array([[0.5, 0.5]]))
     assert caught.value.problem == "The course's format is for its own tasks; task 'mine' is none of them."
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_columns_of_the_users_that_are_called_like_ours_keep_their_names(tmp_path: Path) -> None:
+    task = Task("x", Path(), kind="classify", text=("id", "prediction"), label="p_no", labels=("no", "yes"))
+    examples = examples_of(["first"], ["second"], labels=[1])
+    write_answers(tmp_path / "a.jsonl", task, examples, np.array([[0.25, 0.75]], dtype=np.float32))
+    assert json.loads((tmp_path / "a.jsonl").read_text()) == {
+        "id_": "id0", "id": "first", "prediction": "second", "p_no": "yes",
+        "prediction_": "yes", "probability": 0.75, "p_no_": 0.25, "p_yes": 0.75,
+    }  # fmt: skip

@@ -582,3 +582,14 @@ def test_the_courses_test_files_are_read_without_labels(name: str, rows: int) ->
     task = read_task(name)
     examples = read_examples(locate(task, "test", DATA), task, labelled=False)
     assert len(examples) == rows and all(len(identity) == 25 for identity in examples.ids)
+
+
+def test_a_jsonl_row_may_leave_a_field_out_but_a_column_that_no_row_has_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"y": 0}\n{"t": "one", "y": 0}\n{"t": "two", "y": 1}\n')
+    task = Task("x", tmp_path, kind="classify", text=("t",), label="y", labels=(0, 1), missing="skip")
+    examples = read_examples(path, task)
+    assert (examples.texts, examples.lines, len(examples.skipped)) == ((["one", "two"],), [2, 3], 1)
+    other = Task("x", tmp_path, kind="classify", text=("tt",), label="y", labels=(0, 1))
+    with pytest.raises(UserError, match="no column 'tt'"):
+        read_examples(path, other)

@@ -219,6 +219,13 @@ def test_a_users_own_task_with_string_labels_and_balanced_weights(tiny: Path, tm
     assert [answer.label for answer in answers] == ["yes", "no"]
 
 
+def test_tasks_may_be_called_whatever_python_calls_its_own(tiny: Path, tmp_path: Path) -> None:
+    recipe = demo_recipe(tiny, "tasks.type.task=demo/sentiment", "tasks.keys.task=demo/similarity", steps=5)
+    _, finished = run_all(recipe, tmp_path / "run")
+    assert {"type", "keys"} < finished.scores.keys()
+    assert minbert.load(tmp_path / "run").predict("type", ["A fine day."])[0].label
+
+
 @pytest.mark.slow
 def test_the_demo_learns_all_three_tasks_on_real_weights(tmp_path: Path) -> None:
     find_backbone("minilm")

@@ -53,22 +53,24 @@ def open_bytes(path: Path, gzipped: bool) -> BinaryIO:
 
 
 def answer_columns(task: Task, examples: Examples, answers: npt.NDArray[Any]) -> dict[str, list[Any]]:
-    columns: dict[str, list[Any]] = {"id": examples.ids}
-    columns |= dict(zip(task.text, examples.texts, strict=True))
-    if task.kind == "score":
-        if examples.labels is not None:
-            columns[task.label] = examples.labels.tolist()
-        columns["prediction"] = [round(float(score), 4) for score in answers]
-        return columns
+    """The user's columns by their own names; ours beside them, with a _ where a name is taken."""
+    users = {**dict(zip(task.text, examples.texts, strict=True))}
+    labels = examples.labels
     keys = task.label_keys
-    if examples.labels is not None:
-        columns[task.label] = [keys[label] for label in examples.labels]
-    best = answers.argmax(1)
-    columns["prediction"] = [keys[i] for i in best]
-    columns["probability"] = [round(float(p), 6) for p in answers.max(1)]
-    for i, key in enumerate(keys):
-        columns[f"p_{key}"] = [round(float(p), 6) for p in answers[:, i]]
-    return columns
+    if labels is not None:
+        users[task.label] = labels.tolist() if task.kind == "score" else [keys[label] for label in labels]
+    ours: dict[str, list[Any]] = {}
+    if task.kind == "score":
+        ours["prediction"] = [round(float(score), 4) for score in answers]
+    else:
+        ours["prediction"] = [keys[i] for i in answers.argmax(1)]
+        ours["probability"] = [round(float(p), 6) for p in answers.max(1)]
+        ours |= {f"p_{key}": [round(float(p), 6) for p in answers[:, i]] for i, key in enumerate(keys)}
+
+    def free(name: str) -> str:
+        return free(f"{name}_") if name in users else name
+
+    return {free("id"): examples.ids, **users, **{free(name): values for name, values in ours.items()}}
 
 
 def write_course(path: Path, task: Task, examples: Examples, answers: npt.NDArray[Any]) -> None:

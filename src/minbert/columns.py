@@ -111,7 +111,9 @@ def _csv(
 
 
 def _jsonl(path: Path, file: IO[str], columns: Sequence[str], id_column: str) -> Iterator[tuple[int, list[Any] | str]]:
-    checked = False
+    # rows may leave fields out, so only the whole file tells whether a column is there
+    found: dict[str, None] = {}
+    rows = False
     for line, text in enumerate(file, 1):
         if not text.strip():
             continue
@@ -123,10 +125,11 @@ def _jsonl(path: Path, file: IO[str], columns: Sequence[str], id_column: str) ->
         if not isinstance(row, dict):
             yield line, "not a JSON object"
             continue
-        if not checked:
-            require(path, columns, list(row))
-            checked = True
+        rows = True
+        found.update(dict.fromkeys(row))
         yield line, [row.get(column) for column in columns] + [row.get(id_column)]
+    if rows:
+        require(path, columns, list(found))
 
 
 def _parquet(

@@ -55,10 +55,15 @@ class Model(nn.Module):
         """`where` is the file that the plans were written in, for error messages."""
         super().__init__()
         self.bert = bert
-        self.parts = nn.ModuleDict({name: TaskParts(bert, task, plans[name], where) for name, task in tasks.items()})
+        # the prefix lets a task be called `type` or `keys`, which are names of ModuleDict's own
+        self.parts = nn.ModuleDict({f"task_{name}": TaskParts(bert, tasks[name], plans[name], where) for name in tasks})
+
+    @property
+    def tasks(self) -> dict[str, TaskParts]:
+        return {name.removeprefix("task_"): self.task(name.removeprefix("task_")) for name in self.parts}
 
     def task(self, name: str) -> TaskParts:
-        part = self.parts[name]
+        part = self.parts[f"task_{name}"]
         assert isinstance(part, TaskParts)
         return part
 
@@ -94,5 +99,5 @@ class Model(nn.Module):
         """Parameters of the encoder, and of each task's own parts."""
         return {
             "encoder": sum(p.numel() for p in self.bert.parameters()),
-            **{name: sum(p.numel() for p in part.parameters()) for name, part in self.parts.items()},
+            **{name: sum(p.numel() for p in part.parameters()) for name, part in self.tasks.items()},
         }

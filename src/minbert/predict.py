@@ -41,11 +41,11 @@ class Predictor:
 
     @property
     def tasks(self) -> dict[str, Task]:
-        return {name: self.model.task(name).task for name in self.model.parts}
+        return {name: part.task for name, part in self.model.tasks.items()}
 
     def task(self, name: str) -> Task:
-        if name not in self.model.parts:
-            raise UserError(f"This model has no task '{name}'. {did_you_mean(name, self.model.parts)}")
+        if name not in self.model.tasks:
+            raise UserError(f"This model has no task '{name}'. {did_you_mean(name, self.model.tasks)}")
         return self.model.task(name).task
 
     def predict(self, task: str, texts: Sequence[str] | Sequence[Sequence[str]]) -> list[Answer]:

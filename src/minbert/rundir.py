@@ -143,14 +143,18 @@ def save_model(folder: Path, model: Model, text: Text, plans: dict[str, TaskPlan
     aside = folder.with_name(folder.name + ".tmp")
     shutil.rmtree(aside, ignore_errors=True)
     save_backbone(aside, model.bert, text)
-    state = {name: tensor.detach().cpu().contiguous() for name, tensor in model.parts.state_dict().items()}
+    state = {
+        f"{name}.{key}": tensor.detach().cpu().contiguous()
+        for name, part in model.tasks.items()
+        for key, tensor in part.state_dict().items()
+    }
     save_file(state, aside / "tasks.safetensors")
     tasks = {
         name: {
-            "task": model.task(name).task.as_settings(),
+            "task": part.task.as_settings(),
             "plan": {k: v for k, v in asdict(plans[name]).items() if v is not None},
         }
-        for name in model.parts
+        for name, part in model.tasks.items()
     }
     write_json(aside / "minbert.json", {"format": FORMAT, "tasks": tasks})
     old = folder.with_name(folder.name + ".old")
@@ -184,5 +188,8 @@ def load_model(path: Path) -> tuple[Model, Text]:
     bert, text = load_backbone(folder)
     with seeded(0):  # the fresh heads are replaced at once, but making them draws random numbers
         model = Model(bert, tasks, plans, where)
-    model.parts.load_state_dict(load_file(folder / "tasks.safetensors"))
+    state = load_file(folder / "tasks.safetensors")
+    for name, part in model.tasks.items():
+        own = {key.removeprefix(f"{name}."): tensor for key, tensor in state.items() if key.startswith(f"{name}.")}
+        part.load_state_dict(own)
     return model.eval(), text

@@ -77,8 +77,9 @@ def train(
             )
 
 
-def clip(parameters: Sequence[nn.Parameter], limit: float | None) -> None:
-    if limit is not None:
+def clip(parameters: Sequence[nn.Parameter], limit: float) -> None:
+    """Scale the gradients so that the norm of all of them is at most `limit`; 0 leaves them as they are."""
+    if limit > 0:
         torch.nn.utils.clip_grad_norm_(parameters, limit)
 
 

@@ -7,10 +7,13 @@ def tasks() -> None:
     """List the standard tasks that ship with minbert."""
     from minbert.task import read_task, standard_tasks
 
-    shown = table("task", "kind", "texts", "metric", "training file", "about")
+    shown = table("task", "reads", "answers", "metric", "about")
     for name in standard_tasks():
         task = read_task(name)
+        reads = "two texts" if task.paired else "one text"
+        answers = f"{len(task.labels)} labels" if task.kind == "classify" else "{:g} to {:g}".format(*task.range)
         file = task.files.train or ""
-        where = "in the package" if file.startswith("..") else file
-        shown.add_row(f"[bold]{name}[/]", task.kind, str(len(task.text)), task.metric, where, task.about)
+        where = "data in the package" if file.startswith("..") else f"data: {file}"
+        shown.add_row(f"[bold]{name}[/]", reads, answers, task.metric, f"{task.about}\n[dim]{where}[/]")
     console.print(shown)
+    console.print("\nA task of your own is a small TOML file: docs/tasks.md", style="dim")

@@ -26,6 +26,8 @@ class Linear(Head):
     def __init__(self, place: Place, *, dropout: float = 0.1, features: tuple[str, ...] = ("u", "v", "|u-v|")) -> None:
         """`features` says what is made of two vectors u and v; a single vector is taken as it is."""
         super().__init__()
+        if not features:
+            raise ValueError("needs at least one of the features " + ", ".join(FEATURES))
         for feature in features:
             if feature not in FEATURES:
                 raise ValueError(f"unknown feature '{feature}'. {did_you_mean(feature, FEATURES)}")

@@ -14,6 +14,8 @@ class CrossEntropy(Loss):
         super().__init__(task)
         if task.kind != "classify":
             raise ValueError("is for tasks of kind \"classify\"; take the loss 'mse'")
+        if not 0 <= label_smoothing < 1:
+            raise ValueError(f"label_smoothing {label_smoothing} is not between 0 and 1")
         self.outputs = len(task.labels)
         self.label_smoothing = label_smoothing
 

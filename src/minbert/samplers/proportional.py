@@ -16,7 +16,8 @@ class Proportional(Sampler):
         super().__init__(sizes, seed)
         self.generator = np.random.default_rng(seed)
         self.tasks = list(sizes)
-        weights = np.array([float(size) for size in sizes.values()]) ** exponent
+        logs = exponent * np.log([float(size) for size in sizes.values()])
+        weights = np.exp(logs - logs.max())  # the same shares as N^exponent, which could overflow
         self.probabilities = weights / weights.sum()
 
     def draw(self) -> str:
