@@ -148,6 +148,59 @@ def test_other_mistakes_of_each_command(minbert: Minbert, run: Path, tmp_path: P
     assert_mistake(minbert("show", "baseline", "--set", "stages.7.epochs=1"), "stages.7.epochs")
 
 
+def test_the_systems_own_mistakes_are_no_tracebacks(minbert: Minbert, run: Path, tiny: Path, tmp_path: Path) -> None:
+    file = write_csv(tmp_path / "file.csv", "sentence", ["one"])
+    assert_mistake(minbert("train", "demo", "--out", file / "x", "--set", f"backbone={tiny}"), "Not a directory")
+    assert_mistake(minbert("embed", tiny, tmp_path, tmp_path / "x.npy"), "directory")
+    (tmp_path / "folder.csv").mkdir()
+    said = minbert("predict", run, "sentiment", "--input", file, "--output", tmp_path / "folder.csv", "--force")
+    assert_mistake(said, "is a folder")
+
+
+def test_bad_rows_of_all_files_and_tasks_are_told_at_once(minbert: Minbert, tiny: Path, tmp_path: Path) -> None:
+    good = [f"film {i},{'yes' if i % 2 else 'no'}" for i in range(20)]
+    recipe = own_task(tmp_path, [*good, ",no"])
+    write_csv(tmp_path / "dev.csv", "review,liked", [*good, *["fine,perhaps"] * 30])
+    task = tmp_path / "films.toml"
+    task.write_text(task.read_text() + 'dev = "dev.csv"\n')
+    recipe.write_text(recipe.read_text() + '[tasks.again]\ntask = "films.toml"\n')
+    said = minbert("train", recipe, "--out", tmp_path / "run", "--set", f"backbone={tiny}")
+    assert_mistake(said, "films.csv:22: 'review' is empty", "dev.csv:22: 'liked' is 'perhaps'", "and 47 more bad rows")
+    said = minbert("check", recipe, "--set", f"backbone={tiny}")
+    assert_mistake(said, "62 bad rows")
+    assert len(said.out.splitlines()) == 62
+
+
+def test_square_brackets_of_the_users_are_shown_as_they_are(minbert: Minbert, tiny: Path, tmp_path: Path) -> None:
+    rows = [f"[math]x[/math] film {i},{'[/b]' if i % 2 else '[no]'}" for i in range(40)]
+    recipe = own_task(tmp_path, rows, labels='["[no]", "[/b]"]')
+    write_csv(tmp_path / "dev.csv", "review,liked", rows[:4])
+    task = tmp_path / "films.toml"
+    task.write_text(task.read_text() + 'dev = "dev.csv"\n')
+    said = minbert("check", recipe, "--set", f"backbone={tiny}")
+    assert said.code == 0 and "[/b] 50.0%" in said.out and "[no] 50.0%" in said.out
+    assert "4 dev rows are trained on" in said.out
+    assert minbert("train", recipe, "--out", tmp_path / "run", "--set", f"backbone={tiny}").code == 0
+    said = minbert("predict", tmp_path / "run", "films", "[/i]")
+    assert "[/b]" in said.out and "[no]" in said.out
+
+
+def test_evaluate_needs_only_the_dev_file_and_remembers_what_was_skipped(
+    minbert: Minbert, tiny: Path, tmp_path: Path
+) -> None:
+    rows = [f"film {i},{'yes' if i % 2 else 'no'}" for i in range(20)]
+    recipe = own_task(tmp_path, rows)
+    write_csv(tmp_path / "dev.csv", "review,liked", [*rows, "bad row,maybe"])
+    task = tmp_path / "films.toml"
+    task.write_text(task.read_text() + 'dev = "dev.csv"\n')
+    said = minbert("train", recipe, "--out", tmp_path / "run", "--set", f"backbone={tiny}", "--skip-bad-rows")
+    assert said.code == 0
+    (tmp_path / "films.csv").unlink()
+    found = json.loads(minbert("evaluate", tmp_path / "run", "--json").out)
+    assert 0 <= found["tasks"]["films"]["accuracy"] <= 1
+    assert_mistake(minbert("evaluate", tmp_path / "run/model"), "--data TASK=FILE")
+
+
 def test_the_installed_command_exits_with_2_and_no_traceback(tmp_path: Path) -> None:
     said = subprocess.run(
         [sys.executable, "-m", "minbert", "train", "nosuch", "--out", tmp_path / "x"], capture_output=True, text=True
@@ -226,7 +279,7 @@ def test_evaluate_as_json_and_on_a_named_file(minbert: Minbert, run: Path) -> No
 
 def test_embed_a_run_and_a_backbone(minbert: Minbert, run: Path, tiny: Path, tmp_path: Path) -> None:
     texts = tmp_path / "texts.txt"
-    texts.write_text("One line.\n\nA third line, the second was empty.\n", encoding="utf-8")
+    texts.write_text("One\x0cline.\n\nA third\u2028line, the second was empty.\n", encoding="utf-8")
     for model in (run, tiny):
         output = tmp_path / f"{model.name}.npy"
         assert minbert("embed", model, texts, output, "--pooling", "mean", "--normalise").code == 0
@@ -287,6 +340,7 @@ def test_show_resolves_and_counts(minbert: Minbert, tiny: Path) -> None:
     assert said["total"] == said["encoder"] + 33 * 8
     assert said["stages"] == [33 * 8]
     assert said["recipe"]["stages"][0]["free"] == "heads"
+    assert said["recipe"]["tasks"]["sentiment"]["loss"] == {"name": "cross_entropy", "label_smoothing": 0.0}
 
 
 def test_lists(minbert: Minbert) -> None:

@@ -9,7 +9,7 @@ import torch
 from minbert.model import Model
 from minbert.optim import AdamW, parameter_groups, rate_factor
 from minbert.prepare import prepare
-from minbert.recipe import Optimiser
+from minbert.recipe import Optimiser, Stage
 from minbert.trainer import clip
 from tests.workbench import demo_recipe
 
@@ -71,7 +71,7 @@ def model(tiny: Path) -> Model:
 
 def test_biases_and_norms_do_not_decay_and_heads_may_learn_faster(model: Model) -> None:
     model.free("all")
-    groups = parameter_groups(model, Optimiser(weight_decay=0.3, head_learning_rate=7.0), 1.0)
+    groups = parameter_groups(model, Optimiser(weight_decay=0.3), 1.0, 7.0)
     found = {id(p): (group["lr"], group["weight_decay"]) for group in groups for p in group["params"]}
     assert len(found) == len(list(model.parameters()))
     for name, parameter in model.named_parameters():
@@ -82,19 +82,19 @@ def test_biases_and_norms_do_not_decay_and_heads_may_learn_faster(model: Model) 
 
 def test_layer_decay_slows_the_lower_layers(model: Model) -> None:
     model.free("all")
-    groups = parameter_groups(model, Optimiser(layer_decay=0.5), 1.0)
+    groups = parameter_groups(model, Optimiser(layer_decay=0.5), 1.0, 1.0)
     rate = {id(p): group["lr"] for group in groups for p in group["params"]}
     bert = model.bert
-    # 2 layers: heads at depth 3, the top layer at 2, the lower at 1, the embeddings at 0
+    # the top of the 2 layers learns as fast as the heads, the lower half as fast, the embeddings a quarter
     assert rate[id(model.task("sentiment").head.output.weight)] == 1.0  # type: ignore[union-attr]
-    assert rate[id(bert.layers[1].inner.weight)] == 0.5  # type: ignore[union-attr]
-    assert rate[id(bert.layers[0].inner.weight)] == 0.25  # type: ignore[union-attr]
-    assert rate[id(bert.embeddings.word.weight)] == 0.125
+    assert rate[id(bert.layers[1].inner.weight)] == 1.0  # type: ignore[union-attr]
+    assert rate[id(bert.layers[0].inner.weight)] == 0.5  # type: ignore[union-attr]
+    assert rate[id(bert.embeddings.word.weight)] == 0.25
 
 
 def test_frozen_parameters_are_in_no_group(model: Model) -> None:
     model.free("heads")
-    groups = parameter_groups(model, Optimiser(), 1.0)
+    groups = parameter_groups(model, Optimiser(), 1.0, 1.0)
     assert sum(len(group["params"]) for group in groups) == len(list(model.parts.parameters()))
 
 
@@ -120,3 +120,18 @@ def test_clipping_bounds_the_norm_of_all_gradients() -> None:
     # the norm was 5
     assert parameters[0].grad[0] == pytest.approx(0.6, abs=1e-5)
     assert parameters[1].grad[1] == pytest.approx(0.8, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("stage", "optimiser", "rates"),
+    [
+        ({}, {}, (5e-5, 5e-5)),
+        ({}, {"head_learning_rate": 1e-3}, (5e-5, 1e-3)),
+        ({"learning_rate": 0.1}, {"head_learning_rate": 1e-3}, (0.1, 0.1)),
+        ({"learning_rate": 0.1, "head_learning_rate": 0.2}, {}, (0.1, 0.2)),
+    ],
+)
+def test_a_stages_own_rates_win(
+    stage: dict[str, float], optimiser: dict[str, float], rates: tuple[float, float]
+) -> None:
+    assert Stage(**stage).rates(Optimiser(**optimiser)) == rates  # type: ignore[arg-type]

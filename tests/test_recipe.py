@@ -411,7 +411,7 @@ def test_a_bad_override_says_what_is_wrong(here: Path, override: str, reason: st
             SST + "[[stages]]\nfree = 'head'",
             "setting 'free' of stage 0 should be 'all' or 'heads', not 'head'.",
         ),
-        (SST + "[selection]\nrows = 0", "'selection': 'patience' is at least 0 and 'rows' at least 1"),
+        (SST + "[selection]\nrows = 0", "'selection': 'patience' and 'rows' are at least 1"),
         (
             SST + "[selection.mix.sst]\naccuracy = 1",
             "setting 'mix' of 'selection' should be a table of numbers, not {'sst': {'accuracy': 1}}.",
@@ -428,8 +428,19 @@ def test_a_mistake_in_a_recipe_names_the_file_and_the_reason(here: Path, text: s
 
 
 def test_an_optimiser_that_cannot_learn_is_refused(here: Path) -> None:
-    for line in ("learning_rate = 0", "warmup = 1", "accumulate = 0", "betas = [0.9]"):
-        assert refusal(f"{SST}[optimiser]\n{line}").startswith("x.toml: 'optimiser': needs learning_rate > 0")
+    for line, rule in {
+        "learning_rate = 0": "learning_rate > 0",
+        "head_learning_rate = -1": "head_learning_rate > 0",
+        "weight_decay = -1": "weight_decay >= 0",
+        "layer_decay = 0": "0 < layer_decay <= 1",
+        "warmup = 1": "0 <= warmup < 1",
+        "clip = -1": "clip >= 0",
+        "accumulate = 0": "accumulate >= 1",
+        "betas = [0.9]": "two betas, 0 <= beta < 1",
+        "betas = [0.9, 1.5]": "two betas, 0 <= beta < 1",
+        "epsilon = 0": "epsilon > 0",
+    }.items():
+        assert refusal(f"{SST}[optimiser]\n{line}") == f"x.toml: 'optimiser': needs {rule}"
 
 
 @pytest.mark.parametrize(

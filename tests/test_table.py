@@ -15,11 +15,11 @@ import pytest
 from minbert.columns import format_of
 from minbert.errors import UserError
 from minbert.table import (
+    BadRows,
     Examples,
     balanced_weights,
     held_out,
     infer_labels,
-    list_rejects,
     locate,
     read_examples,
     read_rows,
@@ -238,7 +238,8 @@ def test_every_bad_row_of_a_csv_is_listed_with_its_reason(tmp_path: Path) -> Non
         b"8,short",
         b"\xff9,x,1",
         b'10,"never closed,1',
-        b"11,swallowed,1",
+        b"11,not swallowed,1",
+        b"12,nor this one,7",
     ]
     path = file_of(tmp_path, b"\n".join(rows) + b"\n")
     error = refusal(path, stars())
@@ -252,8 +253,19 @@ def test_every_bad_row_of_a_csv_is_listed_with_its_reason(tmp_path: Path) -> Non
         f"{path}:9: 'stars' is empty",
         f"{path}:10: 'id' is not valid UTF-8",
         f"{path}:11: broken quoting: unexpected end of data",
+        f"{path}:13: 'stars' is '7', not one of the labels 0, 1, 2",
     ]
     assert error.next_step == "Mend these rows, or leave them out with --skip-bad-rows."
+
+
+def test_a_quote_that_never_closes_costs_its_own_row_only(tmp_path: Path) -> None:
+    rows = [f"row {i},{i % 3}" for i in range(8)]
+    rows[2], rows[5] = '"row 2,2', 'row "5,2'
+    path = file_of(tmp_path, "review,stars\n" + "\n".join(rows) + "\n")
+    examples = read_examples(path, stars(), skip_bad_rows=True)
+    assert examples.texts[0] == ["row 0", "row 1", "row 3", "row 4", 'row "5', "row 6", "row 7"]
+    assert examples.lines == [2, 3, 5, 6, 7, 8, 9]
+    assert [reject.line for reject in examples.skipped] == [4]
 
 
 def test_every_bad_row_of_a_jsonl_file_is_listed_with_its_reason(tmp_path: Path) -> None:
@@ -327,9 +339,9 @@ def test_scores_of_a_csv_are_checked_as_numbers(tmp_path: Path) -> None:
 def test_a_long_list_of_bad_rows_is_cut_and_counted(tmp_path: Path) -> None:
     path = file_of(tmp_path, "review,stars\n" + "x,9\n" * 40)
     lines = refusal(path, stars()).problem.split("\n")
-    assert len(lines) == 16 and lines[-1] == "... and 25 more bad rows."
+    assert len(lines) == 16 and lines[-1] == "... and 25 more bad rows; `minbert check` lists them all."
     rejects = read_rows(path, stars())[1]
-    assert len(list_rejects(rejects[:15]).split("\n")) == 15
+    assert len(BadRows(rejects[:15]).problem.split("\n")) == 15
 
 
 def test_a_huge_bad_value_does_not_fill_the_screen(tmp_path: Path) -> None:

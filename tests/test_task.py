@@ -159,7 +159,10 @@ def test_labels_found_later_are_added(tmp_path: Path) -> None:
             CLASSIFY + 'labels = [0, 1, "1.0"]',
             "task 'mine': 'labels' needs at least two different values",
         ),
-        (CLASSIFY + 'labels = [0, 1]\nnames = ["no"]', "task 'mine': 1 names for 2 labels"),
+        (
+            CLASSIFY + 'labels = [0, 1]\nnames = ["no"]',
+            "task 'mine': 'names' needs a different name for each of the 2 labels",
+        ),
         (
             CLASSIFY + "labels = [0, 1]\nclass_weights = [1, 2, 3]",
             "task 'mine': 3 class weights for 2 labels",

@@ -5,6 +5,7 @@ import hashlib
 import itertools
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import minbert
 from minbert.errors import UserError
 from minbert.hub import find_backbone
 from minbert.prepare import prepare
+from minbert.pretrained import save_backbone
 from minbert.recipe import read_recipe
 from minbert.run import Evaluated, Started, start_run
 from minbert.rundir import load_model, read_run
@@ -102,7 +104,7 @@ def test_combinations_train_save_load_and_answer_the_same(
 
 def test_the_best_model_is_kept_and_training_stops_when_patience_ends(tiny: Path, tmp_path: Path) -> None:
     # a learning rate that changes nothing: no evaluation after the first is better
-    recipe = demo_recipe(tiny, "optimiser.learning_rate=1e-30", "selection.patience=1", epochs=9, steps=1)
+    recipe = demo_recipe(tiny, "optimiser.learning_rate=1e-30", "selection.patience=2", epochs=9, steps=1)
     events, finished = run_all(recipe, tmp_path / "run")
     evaluations = [event for event in events if isinstance(event, Evaluated)]
     assert [event.best for event in evaluations] == [True, False, False]
@@ -111,9 +113,9 @@ def test_the_best_model_is_kept_and_training_stops_when_patience_ends(tiny: Path
 
 
 def test_a_declared_mix_decides_which_model_is_best(tiny: Path, tmp_path: Path) -> None:
-    # by this mix a model is the better the worse it is
+    # less error is better, and less than nothing of it worse: by this mix the worst model wins
     recipe = demo_recipe(
-        tiny, 'selection.mix={"similarity.mse" = 1.0}', "optimiser.learning_rate=0.01", "optimiser.schedule=constant",
+        tiny, 'selection.mix={"similarity.mse" = -1.0}', "optimiser.learning_rate=0.01", "optimiser.schedule=constant",
         epochs=4, steps=3,
     )  # fmt: skip
     events, finished = run_all(recipe, tmp_path / "run")
@@ -217,6 +219,28 @@ def test_a_users_own_task_with_string_labels_and_balanced_weights(tiny: Path, tm
     assert isinstance(weights, tuple) and weights[1] > 2 * weights[0]
     answers = minbert.load(tmp_path / "run").predict("films", ["a great film", "an awful film"])
     assert [answer.label for answer in answers] == ["yes", "no"]
+
+
+def test_an_epoch_is_one_pass_over_as_many_examples_as_there_are(tiny: Path) -> None:
+    # 400 + 320 + 320 examples in batches of 32: 13 + 10 + 10 batches, four to a step
+    ready = prepare(read_recipe("demo", [f"backbone={tiny}", "optimiser.accumulate=4", "stages.0.epochs=2"]), None)
+    assert [plan.steps for plan in ready.plans] == [2 * 9]
+
+
+def test_tasks_of_one_size_are_not_read_in_the_same_order(tiny: Path) -> None:
+    ready = prepare(demo_recipe(tiny, "tasks.other.task=demo/similarity"), None)
+    first, second = (ready.feeds[name].draw().labels_B for name in ("similarity", "other"))
+    assert first is not None and second is not None and not torch.equal(first, second)
+
+
+def test_a_backbone_with_one_segment_reads_pairs_only_apart(tiny: Path, tmp_path: Path) -> None:
+    from tests.tiny import tiny_bert, tiny_shape, tiny_text
+
+    folder = tmp_path / "single"
+    save_backbone(folder, tiny_bert(0, replace(tiny_shape(), segments=1)), tiny_text(folder))
+    with pytest.raises(UserError, match="only one segment"):
+        prepare(demo_recipe(folder), None)
+    run_all(demo_recipe(folder, "defaults.pairing=apart"), tmp_path / "run")
 
 
 def test_tasks_may_be_called_whatever_python_calls_its_own(tiny: Path, tmp_path: Path) -> None:

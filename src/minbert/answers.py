@@ -54,7 +54,7 @@ def open_bytes(path: Path, gzipped: bool) -> BinaryIO:
 
 def answer_columns(task: Task, examples: Examples, answers: npt.NDArray[Any]) -> dict[str, list[Any]]:
     """The user's columns by their own names; ours beside them, with a _ where a name is taken."""
-    users = {**dict(zip(task.text, examples.texts, strict=True))}
+    users: dict[str, list[Any]] = dict(zip(task.text, examples.texts, strict=True))
     labels = examples.labels
     keys = task.label_keys
     if labels is not None:

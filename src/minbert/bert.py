@@ -114,10 +114,13 @@ class Bert(nn.Module):
 
     def forward(self, packed: Packed) -> Tensor:
         """One vector a token, T x D."""
-        x_TD = self.embeddings(packed)
+        return self.encode(self.embeddings(packed), packed)
+
+    def encode(self, x_TD: Tensor, packed: Packed) -> Tensor:
+        """The same from the embeddings on, for those who want to change these first."""
         for layer in self.layers:
             x_TD = layer(x_TD, packed)
-        return x_TD  # type: ignore[no-any-return]
+        return x_TD
 
     def pool(self, x_TD: Tensor, packed: Packed) -> Tensor:
         """BERT's own sentence vector, S x D: the first token through one more layer."""

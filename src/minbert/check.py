@@ -9,7 +9,7 @@ import numpy as np
 
 from minbert.prepare import Part, Prepared, prepare
 from minbert.recipe import Recipe
-from minbert.table import Examples, plain
+from minbert.table import Examples, same_example
 from minbert.task import Task
 
 
@@ -94,8 +94,8 @@ def balance(task: Task, examples: Examples) -> dict[str, float]:
 
 
 def texts_of(examples: Examples) -> list[tuple[str, ...]]:
-    """Each example without case, punctuation and order: (a, b) and (b, a) are the same pair."""
-    return [tuple(sorted(plain(text) for text in row)) for row in zip(*examples.texts, strict=True)]
+    """Each example without case, punctuation and the order of a pair."""
+    return [same_example(row) for row in zip(*examples.texts, strict=True)]
 
 
 def find_leak(

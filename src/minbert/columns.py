@@ -73,6 +73,26 @@ def require(path: Path, columns: Iterable[str], found: Sequence[str]) -> None:
             )
 
 
+class Recorded:
+    """Lines, with those of the current record remembered, so that they can be read again."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self.lines = lines
+        self.taken: list[str] = []
+
+    def __iter__(self) -> "Recorded":
+        return self
+
+    def __next__(self) -> str:
+        line = next(self.lines)
+        self.taken.append(line)
+        return line
+
+    def give_back(self) -> None:
+        """Let all lines of the record but its first be read again."""
+        self.lines = chain(self.taken[1:], self.lines)
+
+
 def _csv(
     path: Path, file: IO[str], columns: Sequence[str], id_column: str, delimiter: str
 ) -> Iterator[tuple[int, list[Any] | str]]:
@@ -83,7 +103,8 @@ def _csv(
         raise UserError(f"{path}:1: the header line is not UTF-8 text.", "Save the file with the encoding UTF-8.")
     # the course's files end in .csv and are separated by tabs: the header line tells
     delimiter = delimiter or ("\t" if "\t" in first else ",")
-    reader = csv.reader(chain([first], file), delimiter=delimiter, strict=True)
+    source = Recorded(chain([first], file))
+    reader = csv.reader(source, delimiter=delimiter, strict=True)
     try:
         header = next(reader)
     except csv.Error as wrong:
@@ -91,15 +112,22 @@ def _csv(
     require(path, columns, header)
     places = [header.index(column) for column in columns]
     id_place = header.index(id_column) if id_column in header else None
+    after = 1 + len(source.taken)
     while True:
-        line = reader.line_num + 1  # where this record starts: it may hold quoted newlines
+        line = after  # where this record starts: it may hold quoted newlines
+        source.taken.clear()
         try:
             row = next(reader)
         except StopIteration:
             return
         except csv.Error as wrong:
             yield line, f"broken quoting: {wrong}"
+            # a quote that never closes took the lines behind it too, which are rows of their own
+            source.give_back()
+            reader = csv.reader(source, delimiter=delimiter, strict=True)
+            after = line + 1
             continue
+        after = line + len(source.taken)
         if not row:
             continue
         if len(row) != len(header):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 
 class UserError(Exception):
@@ -11,6 +12,11 @@ class UserError(Exception):
         super().__init__(f"{problem}\n{next_step}" if next_step else problem)
         self.problem = problem
         self.next_step = next_step
+
+
+def shown(path: Path) -> str:
+    """A path as a message should name it: as short as it can be from here."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

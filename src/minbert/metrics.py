@@ -94,5 +94,9 @@ def overall(scores: Mapping[str, Mapping[str, float]], tasks: Mapping[str, Task]
 
 def better_high(task: Task, found: Mapping[str, float]) -> float:
     """The main metric, turned round where lower is better."""
-    value = found[task.metric]
-    return -value if task.metric in ("mse", "mae") else value
+    return found[task.metric] * direction(task.metric)
+
+
+def direction(metric: str) -> int:
+    """1 where more is better, -1 where less is."""
+    return -1 if metric in ("mse", "mae", "log_loss") else 1

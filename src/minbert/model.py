@@ -37,6 +37,11 @@ class TaskParts(nn.Module):
             raise UserError(
                 f"{where}: the head '{head_name}' gives a finished score, which the loss '{loss_name}' cannot read."
             )
+        if task.paired and self.layout == "joined" and bert.shape.segments < 2:
+            raise UserError(
+                f"{where}: this backbone knows only one segment, so it cannot read joined pairs.",
+                'Set pairing = "apart", or take another backbone.',
+            )
         self.max_length = min(plan.max_length or task.max_length, bert.shape.positions)
 
     @property
@@ -73,11 +78,11 @@ class Model(nn.Module):
 
     def loss(self, batch: Batch) -> Tensor:
         assert batch.labels_B is not None
-        return self.task(batch.task).loss(self(batch), batch.labels_B)  # type: ignore[no-any-return]
+        return self.task(batch.task).loss(self(batch).float(), batch.labels_B)  # type: ignore[no-any-return]
 
     def answers(self, batch: Batch) -> Tensor:
         """classify: probabilities, B x C. score: scores, B."""
-        return self.task(batch.task).loss.answers(self(batch))
+        return self.task(batch.task).loss.answers(self(batch).float())
 
     def free(self, which: str) -> None:
         """Let only these parameters learn: "all", or "heads" (what the tasks have of their own)."""

@@ -62,40 +62,38 @@ class AdamW(torch.optim.Optimizer):
         return loss
 
 
-def make_optimiser(model: Model, settings: Optimiser, learning_rate: float) -> torch.optim.Optimizer:
+def make_optimiser(model: Model, settings: Optimiser, rate: float, head_rate: float) -> torch.optim.Optimizer:
     """AdamW over the parameters that are free now."""
     beta1, beta2 = settings.betas
-    groups = parameter_groups(model, settings, learning_rate)
+    groups = parameter_groups(model, settings, rate, head_rate)
     if settings.implementation == "minbert":
         return AdamW(groups, betas=(beta1, beta2), eps=settings.epsilon)
     return torch.optim.AdamW(groups, betas=(beta1, beta2), eps=settings.epsilon, fused=True)
 
 
-def parameter_groups(model: Model, settings: Optimiser, learning_rate: float) -> list[dict[str, Any]]:
+def parameter_groups(model: Model, settings: Optimiser, rate: float, head_rate: float) -> list[dict[str, Any]]:
     """Free parameters by learning rate and decay. Biases and norms, which have one dimension, do not decay."""
     groups: dict[tuple[float, float], list[nn.Parameter]] = {}
     layers = model.bert.shape.layers
     for name, parameter in model.named_parameters():
         if not parameter.requires_grad:
             continue
-        rate = learning_rate * settings.layer_decay ** (layers + 1 - depth(name, layers))
-        if name.startswith("parts.") and settings.head_learning_rate is not None:
-            rate = settings.head_learning_rate
+        own = head_rate if name.startswith("parts.") else rate * settings.layer_decay ** (layers - depth(name, layers))
         decay = settings.weight_decay if parameter.ndim > 1 else 0.0
-        groups.setdefault((rate, decay), []).append(parameter)
+        groups.setdefault((own, decay), []).append(parameter)
     return [
-        {"params": parameters, "lr": rate, "base_lr": rate, "weight_decay": decay}
-        for (rate, decay), parameters in groups.items()
+        {"params": parameters, "lr": own, "base_lr": own, "weight_decay": decay}
+        for (own, decay), parameters in groups.items()
     ]
 
 
 def depth(name: str, layers: int) -> int:
-    """0 for the embeddings, 1 for the lowest layer, ... layers + 1 for what is above the encoder."""
+    """0 for the embeddings, 1 for the lowest layer, ... `layers` for the highest and what is above it."""
     if name.startswith("bert.embeddings."):
         return 0
     if name.startswith("bert.layers."):
         return int(name.split(".")[2]) + 1
-    return layers + 1
+    return layers
 
 
 def rate_factor(schedule: str, warmup: float, step: int, total: int) -> float:

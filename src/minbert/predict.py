@@ -65,6 +65,8 @@ class Predictor:
         self, texts: Sequence[str], pooling: Spec = "mean", *, normalise: bool = False, max_length: int = 128
     ) -> npt.NDArray[np.float32]:
         """One vector a text from the shared encoder, N x D."""
+        if isinstance(texts, str):
+            raise UserError("embed takes a list of texts, not one text.", "Put it into a list.")
         bert = self.model.bert
         vectors = np.empty((len(texts), bert.shape.width), np.float32)
         for _ in fill_vectors(bert, self.text, texts, vectors, pooling, normalise=normalise, max_length=max_length):

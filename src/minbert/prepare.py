@@ -15,15 +15,20 @@ from minbert.bert import Bert
 from minbert.dropout import Noise
 from minbert.errors import UserError, did_you_mean
 from minbert.evaluate import sequences_for
+from minbert.heads import HEADS
 from minbert.hub import find_backbone
+from minbert.losses import DEFAULTS, LOSSES
 from minbert.model import Model
+from minbert.pairings import PAIRINGS
+from minbert.poolings import POOLINGS
 from minbert.pretrained import load_backbone, read_config
 from minbert.recipe import Recipe
+from minbert.samplers import SAMPLERS
 from minbert.stages import Feed, StagePlan, make_samplers, plan_stages
-from minbert.table import Examples, balanced_weights, read_split
+from minbert.table import Examples, balanced_weights, read_split, together
 from minbert.task import METRICS, Task
 from minbert.text import Text
-from minbert.variants import build
+from minbert.variants import build, expand
 
 
 @dataclass(frozen=True)
@@ -96,8 +101,10 @@ def read_data(
 ) -> tuple[dict[str, Task], dict[str, Examples], dict[str, Examples]]:
     """The tasks, with labels and class weights known, their training rows and their dev rows."""
     tasks, train, dev = {}, {}, {}
-    for name, task in recipe.read_tasks().items():
-        task, train[name], dev[name] = read_split(task, data_root, skip_bad_rows=skip_bad_rows)
+    read = together(lambda task: read_split(task, data_root, skip_bad_rows=skip_bad_rows), recipe.read_tasks().values())
+    for task, train_rows, dev_rows in read:
+        name = task.name
+        train[name], dev[name] = train_rows, dev_rows
         labels = train[name].labels
         if task.class_weights == "balanced" and labels is not None:
             task = task.with_class_weights(balanced_weights(labels, len(task.labels)))
@@ -132,13 +139,11 @@ def check_mix(recipe: Recipe, tasks: Mapping[str, Task]) -> None:
 
 
 def count_parameters(recipe: Recipe, folder: Path) -> dict[str, Any]:
-    """How many parameters a recipe's model has, in all and of each task's own, and how many each stage trains."""
+    """How many parameters a recipe's model has, in all and of each task's own, and how many each stage trains.
+
+    A head whose labels only the data will tell is counted with two.
+    """
     tasks = recipe.read_tasks()
-    for name, task in tasks.items():
-        if task.kind == "classify" and not task.labels:
-            raise UserError(
-                f"Task '{name}' does not list its labels, so its head cannot be counted.", "Add 'labels' to its file."
-            )
     model = outline(recipe, tasks, folder)
     counts = model.counts()
     free = []
@@ -148,6 +153,24 @@ def count_parameters(recipe: Recipe, folder: Path) -> dict[str, Any]:
     return {
         "total": sum(counts.values()),
         "encoder": counts["encoder"],
-        "tasks": {name: {"own": counts[name]} for name in tasks},
+        "tasks": {
+            name: {"own": counts[name], "labels_known": task.kind == "score" or bool(task.labels)}
+            for name, task in tasks.items()
+        },
         "stages": free,
     }
+
+
+def written_out(recipe: Recipe, tasks: Mapping[str, Task]) -> dict[str, Any]:
+    """The recipe as a table with every default of every technique in it: it means the same if defaults change."""
+    table = recipe.as_table()
+    for name, task in tasks.items():
+        plan, where = table["tasks"].setdefault(name, {}), f"{recipe.where}: task '{name}'"
+        plan.setdefault("loss", DEFAULTS[task.kind])
+        plan.setdefault("max_length", task.max_length)
+        for part, family in (("pairing", PAIRINGS), ("pooling", POOLINGS), ("head", HEADS), ("loss", LOSSES)):
+            plan[part] = expand(part, family, plan[part], where)
+    for number, stage in enumerate(table["stages"]):
+        stage["sampler"] = expand("sampler", SAMPLERS, stage["sampler"], f"{recipe.where}: stage {number}")
+    table["balancer"] = expand("balancer", BALANCERS, table["balancer"], recipe.where)
+    return table

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import tomli_w
 
-from minbert.errors import UserError, did_you_mean
+from minbert.errors import UserError, did_you_mean, shown
 from minbert.overlay import apply_override, by_name, lay_over, merge
 from minbert.task import Task, read_task
 from minbert.variants import Spec, fill, settings_of
@@ -51,6 +51,13 @@ class Stage:
     sampler: Spec = "proportional"
     # left out: the optimiser's
     learning_rate: float | None = None
+    # left out: the stage's learning rate if it has one, else the optimiser's
+    head_learning_rate: float | None = None
+
+    def rates(self, optimiser: "Optimiser") -> tuple[float, float]:
+        """The learning rates of the encoder and of the tasks' own parts."""
+        rate = self.learning_rate or optimiser.learning_rate
+        return rate, self.head_learning_rate or self.learning_rate or optimiser.head_learning_rate or rate
 
     def __post_init__(self) -> None:
         if self.epochs < 1 or (self.steps_per_epoch is not None and self.steps_per_epoch < 1):
@@ -79,8 +86,23 @@ class Optimiser:
     implementation: Literal["torch", "minbert"] = "torch"
 
     def __post_init__(self) -> None:
-        if self.learning_rate <= 0 or not 0 <= self.warmup < 1 or self.accumulate < 1 or len(self.betas) != 2:
-            raise ValueError("needs learning_rate > 0, 0 <= warmup < 1, accumulate >= 1 and two betas")
+        wrong = [
+            rule
+            for rule, kept in {
+                "learning_rate > 0": self.learning_rate > 0,
+                "head_learning_rate > 0": self.head_learning_rate is None or self.head_learning_rate > 0,
+                "weight_decay >= 0": self.weight_decay >= 0,
+                "0 < layer_decay <= 1": 0 < self.layer_decay <= 1,
+                "0 <= warmup < 1": 0 <= self.warmup < 1,
+                "clip >= 0": self.clip >= 0,
+                "accumulate >= 1": self.accumulate >= 1,
+                "two betas, 0 <= beta < 1": len(self.betas) == 2 and all(0 <= beta < 1 for beta in self.betas),
+                "epsilon > 0": self.epsilon > 0,
+            }.items()
+            if not kept
+        ]
+        if wrong:
+            raise ValueError(f"needs {'; '.join(wrong)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,14 +111,14 @@ class Selection:
 
     # "task.metric" = weight; left out: the overall score
     mix: dict[str, float] = field(default_factory=dict)
-    # stop after this many evaluations without a better one
+    # end the run after this many evaluations in a row without a better one
     patience: int | None = None
     # how many dev rows of a task are scored while training; left out: all
     rows: int | None = None
 
     def __post_init__(self) -> None:
-        if (self.patience is not None and self.patience < 0) or (self.rows is not None and self.rows < 1):
-            raise ValueError("'patience' is at least 0 and 'rows' at least 1")
+        if (self.patience is not None and self.patience < 1) or (self.rows is not None and self.rows < 1):
+            raise ValueError("'patience' and 'rows' are at least 1")
 
 
 @dataclass(frozen=True)
@@ -159,7 +181,7 @@ def read_recipe(spec: str, overrides: Sequence[str] = ()) -> Recipe:
     table, path = read_table(spec)
     for override in overrides:
         apply_override(table, override)
-    return recipe_from(table, shown(path))
+    return recipe_from(table, named(path))
 
 
 def recipe_from(table: Mapping[str, Any], where: str) -> Recipe:
@@ -196,16 +218,16 @@ def read_table(spec: str, seen: tuple[Path, ...] = ()) -> tuple[dict[str, Any], 
     """A recipe's table with everything it extends, and the file it stands in."""
     path = find_recipe(spec, seen[-1].parent if seen else None)
     if path in seen:
-        raise UserError(f"{shown(path)}: extends itself by way of {' and '.join(shown(p) for p in seen)}.")
+        raise UserError(f"{named(path)}: extends itself by way of {' and '.join(named(p) for p in seen)}.")
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
-        raise UserError(f"{shown(path)}: not TOML: {wrong}") from None
+        raise UserError(f"{named(path)}: not TOML: {wrong}") from None
     anchor_tasks(table, path.parent)
     parent = table.pop("extends", None)
     if parent is not None:
         if not isinstance(parent, str):
-            raise UserError(f"{shown(path)}: 'extends' names one recipe.")
+            raise UserError(f"{named(path)}: 'extends' names one recipe.")
         below, _ = read_table(parent, (*seen, path))
         table = lay_over(below, table)
     return table, path
@@ -225,11 +247,11 @@ def shipped_recipes() -> list[str]:
     return sorted(p.relative_to(SHIPPED).with_suffix("").as_posix() for p in SHIPPED.rglob("*.toml"))
 
 
-def shown(path: Path) -> str:
-    """A path as an error message should name it."""
+def named(path: Path) -> str:
+    """A recipe as an error message should name it."""
     if path.is_relative_to(SHIPPED):
         return f"recipe {path.relative_to(SHIPPED).with_suffix('').as_posix()}"
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+    return shown(path)
 
 
 def anchor_tasks(table: dict[str, Any], folder: Path) -> None:

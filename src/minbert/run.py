@@ -1,6 +1,7 @@
 """recipe -> run: train, measure, keep the best, write it all down."""
 
 import json
+import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from minbert import rundir
 from minbert.answers import write_answers
 from minbert.curves import draw_curves
 from minbert.evaluate import fill_answers, no_answers
-from minbert.metrics import overall, score
+from minbert.metrics import direction, overall, score
 from minbert.model import Model
 from minbert.prepare import Part, Prepared, prepare
 from minbert.recipe import Recipe
@@ -76,18 +77,13 @@ def start_run(
 ) -> Iterator[Event]:
     """Train a recipe into a run directory. Mistakes stop before the directory is made or touched."""
     rundir.check_free(out, force)
+    began = time.monotonic()
     ready = prepare(recipe, data_root, skip_bad_rows)
-    rundir.create(out, force)
-    rundir.write_recipe(out, ready, data_root)
-    about = rundir.about_this_run(ready, data_root)
-    rundir.write_json(out / "run.json", about)
-    yield Started(
-        {name: (len(ready.train[name].examples), len(ready.dev[name].examples)) for name in ready.tasks},
-        {name: len(ready.train[name].examples.skipped) + len(ready.dev[name].examples.skipped) for name in ready.tasks},
-        ready.model.counts(),
-        ready.steps,
-    )
+    about = rundir.about_this_run(ready, skip_bad_rows)
+    rundir.create(out, about, force)
     try:
+        rundir.write_recipe(out, ready)
+        yield started(ready)
         before = (yield from measure(ready.model, ready.dev)) if measure_before else {}
         early = yield from learn(ready, out)
         model, _ = rundir.load_model(out)
@@ -98,8 +94,19 @@ def start_run(
         rundir.write_json(out / "run.json", about | {"state": state, "reason": str(wrong) or type(wrong).__name__})
         raise
     total = overall(scores, ready.tasks)
-    rundir.write_json(out / "run.json", about | {"state": "finished", "scores": scores, "overall": total})
+    result = {"state": "finished", "seconds": round(time.monotonic() - began, 1), "scores": scores, "overall": total}
+    rundir.write_json(out / "run.json", about | result)
     yield Finished(scores, total, before, overall(before, ready.tasks) if before else 0.0, early)
+
+
+def started(ready: Prepared) -> Started:
+    parts = {name: (ready.train[name].examples, ready.dev[name].examples) for name in ready.tasks}
+    return Started(
+        {name: (len(train_rows), len(dev_rows)) for name, (train_rows, dev_rows) in parts.items()},
+        {name: sum(len(rows.skipped) for rows in both) for name, both in parts.items()},
+        ready.model.counts(),
+        ready.steps,
+    )
 
 
 def learn(ready: Prepared, out: Path) -> Generator[Event, None, bool]:
@@ -126,7 +133,7 @@ def learn(ready: Prepared, out: Path) -> Generator[Event, None, bool]:
             evaluated = Evaluated(step.number, scores, total, waited == 0)
             log.evaluated(evaluated)
             yield evaluated
-            if recipe.selection.patience is not None and waited > recipe.selection.patience:
+            if waited == recipe.selection.patience:
                 break
     draw_curves(out)
     return last < ready.steps
@@ -139,7 +146,7 @@ class Log:
         from tensorboardX import SummaryWriter
 
         self.events = SummaryWriter(str(out / "events"))
-        self.file = (out / "metrics.jsonl").open("a", encoding="utf-8")
+        self.file = (out / "metrics.jsonl").open("a", encoding="utf-8", buffering=1)  # a line at a time
 
     def step(self, step: Step) -> None:
         row = {"step": step.number, "stage": step.stage, "epoch": step.epoch, "losses": step.losses}
@@ -151,7 +158,6 @@ class Log:
     def evaluated(self, event: Evaluated) -> None:
         row = {"step": event.step, "scores": event.scores, "overall": event.overall, "best": event.best}
         self.write(row)
-        self.file.flush()
         for name, found in event.scores.items():
             for metric, value in found.items():
                 self.events.add_scalar(f"dev/{name}/{metric}", value, event.step)
@@ -192,5 +198,9 @@ def dev_sample(part: Part, rows: int | None) -> Part:
 
 
 def mixed(mix: Mapping[str, float], scores: Mapping[str, Mapping[str, float]]) -> float:
-    """The declared mix of metrics: the sum of weight x score."""
-    return sum(weight * scores[name.split(".")[0]][name.split(".")[1]] for name, weight in mix.items())
+    """The declared mix of metrics: the sum of weight x score, turned round where less is better."""
+    total = 0.0
+    for name, weight in mix.items():
+        task, _, metric = name.partition(".")
+        total += weight * direction(metric) * scores[task][metric]
+    return total

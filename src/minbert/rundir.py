@@ -12,7 +12,7 @@ import shlex
 import shutil
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,14 @@ from typing import Any
 import tomli_w
 from safetensors.torch import load_file, save_file
 
+from minbert import __version__
 from minbert.errors import UserError
 from minbert.model import Model
-from minbert.prepare import Prepared, seeded
+from minbert.prepare import Prepared, seeded, written_out
 from minbert.pretrained import load_backbone, save_backbone
 from minbert.recipe import TaskPlan
-from minbert.table import Examples, read_split
-from minbert.task import read_task, task_from
+from minbert.table import Examples, locate, read_examples, read_split
+from minbert.task import Task, read_task, task_from
 from minbert.text import Text
 from minbert.variants import fill
 
@@ -45,27 +46,40 @@ def check_free(path: Path, force: bool) -> None:
     if not (path / "run.json").is_file():
         raise UserError(f"{path}: is not a run, so --force does not remove it.", "Name another --out.")
 
+    if read_run(path).get("state") == "running" and alive(read_run(path).get("pid")):
+        raise UserError(f"{path}: the run there is still going (process {read_run(path)['pid']}).", "Stop it first.")
 
-def create(path: Path, force: bool) -> None:
-    """An empty run directory."""
+
+def alive(pid: object) -> bool:
+    """Whether a process of this number is there."""
+    try:
+        os.kill(pid if isinstance(pid, int) else -1, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return isinstance(pid, int)
+
+
+def create(path: Path, about: dict[str, Any], force: bool) -> None:
+    """A run directory that says at once what it is."""
     check_free(path, force)
-    if path.exists():
+    if path.exists() and any(path.iterdir()):
         shutil.rmtree(path)
-    path.mkdir(parents=True)
+    path.mkdir(parents=True, exist_ok=True)
+    write_json(path / "run.json", about)
 
 
-def write_recipe(path: Path, ready: Prepared, data_root: Path | None) -> None:
+def write_recipe(path: Path, ready: Prepared) -> None:
     """The recipe as it was resolved, its tasks beside it: `minbert train RUN/recipe.toml` does it again."""
-    table = ready.recipe.as_table()
+    table = written_out(ready.recipe, ready.tasks)
     (path / "tasks").mkdir()
     for name, task in ready.tasks.items():
-        table["tasks"].setdefault(name, {})["task"] = f"tasks/{name}.toml"
+        table["tasks"][name]["task"] = f"tasks/{name}.toml"
         settings = task.as_settings()
         for part, rows in (("train", ready.train), ("dev", ready.dev)):
-            found = rows[name].examples.path
-            # what was found beside the task's own file is not beside this copy of it
-            if part in settings["files"] and (data_root is None or not found.is_relative_to(data_root)):
-                settings["files"][part] = str(found.resolve())
+            if part in settings["files"]:
+                settings["files"][part] = str(rows[name].examples.path.resolve())
         (path / "tasks" / f"{name}.toml").write_text(tomli_w.dumps(settings), encoding="utf-8")
     (path / "recipe.toml").write_text(tomli_w.dumps(table), encoding="utf-8")
 
@@ -95,39 +109,46 @@ def read_run(path: Path) -> dict[str, Any]:
     return run
 
 
-def about_this_run(ready: Prepared, data_root: Path | None) -> dict[str, Any]:
+def about_this_run(ready: Prepared, skip_bad_rows: bool) -> dict[str, Any]:
     """What a reader needs to know to trust the numbers or to get them again."""
-    files = {
+    data = {
         f"{name} {part}": rows[name].examples.path
         for part, rows in (("train", ready.train), ("dev", ready.dev))
         for name in ready.tasks
     }
-    names = ("model.safetensors", "pytorch_model.bin", "tokenizer.json", "vocab.txt")
-    weights = [ready.backbone / name for name in names]
+    backbone = [path for path in ready.backbone.iterdir() if path.suffix in (".safetensors", ".bin", ".json", ".txt")]
+    package = Path(__file__).parent
     return {
         "state": "running",
+        "pid": os.getpid(),
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "command": shlex.join(sys.argv),
         "seed": ready.recipe.seed,
         "backbone": ready.recipe.backbone,
-        "data_root": None if data_root is None else str(data_root.resolve()),
-        "versions": {name: version(name) for name in ("minbert", "torch", "tokenizers")}
-        | {"python": platform.python_version()},
+        "skip_bad_rows": skip_bad_rows,
+        "versions": {name: version(name) for name in ("torch", "tokenizers")}
+        | {"minbert": __version__, "python": platform.python_version()},
         "sha256": {
-            "data": {name: sha256(path) for name, path in files.items()},
-            "backbone": {path.name: sha256(path) for path in weights if path.is_file()},
+            "data": {name: sha256(path) for name, path in data.items()},
+            "backbone": {path.name: sha256(path) for path in sorted(backbone)},
             "recipe": hashlib.sha256(ready.recipe.as_toml().encode()).hexdigest(),
+            "code": hashlib.sha256(b"".join(p.read_bytes() for p in sorted(package.rglob("*.py")))).hexdigest(),
         },
     }
 
 
-def dev_rows(path: Path, name: str, data_root: Path | None, skip_bad_rows: bool) -> Examples:
-    """The dev rows of a run's task: where the run found them, unless a data root is named."""
-    about = read_run(path)
-    if data_root is None and about.get("data_root"):
-        data_root = Path(about["data_root"])
-    task = read_task(name, str((path / "tasks" / f"{name}.toml").resolve()))
-    return read_split(task, data_root, skip_bad_rows=skip_bad_rows)[2]
+def dev_rows(path: Path, task: Task, data_root: Path | None, skip_bad_rows: bool) -> Examples:
+    """The dev rows of a run's task: the files it was measured on, or those of the same names below a data root."""
+    if not (path / "run.json").is_file():
+        raise UserError(
+            f"{path}: a model without its run, so its dev files are not known.", "Name a file: --data TASK=FILE"
+        )
+    skip = skip_bad_rows or bool(read_run(path).get("skip_bad_rows"))
+    if data_root is None:
+        task = replace(task, files=read_task(task.name, str((path / "tasks" / f"{task.name}.toml").resolve())).files)
+    if task.files.dev is None:
+        return read_split(task, data_root, skip_bad_rows=skip)[2]
+    return read_examples(locate(task, "dev", data_root), task, skip_bad_rows=skip)
 
 
 def sha256(path: Path) -> str:
@@ -159,6 +180,7 @@ def save_model(folder: Path, model: Model, text: Text, plans: dict[str, TaskPlan
     write_json(aside / "minbert.json", {"format": FORMAT, "tasks": tasks})
     old = folder.with_name(folder.name + ".old")
     if folder.exists():
+        shutil.rmtree(old, ignore_errors=True)
         folder.rename(old)
     aside.rename(folder)
     shutil.rmtree(old, ignore_errors=True)

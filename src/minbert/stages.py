@@ -1,5 +1,6 @@
 """The curriculum: a recipe's stages -> plans with numbers of steps, and endless feeds of batches."""
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,8 @@ class Feed:
         self.sequences = sequences
         self.labels = labels
         self.batch_size = batch_size
-        self.seed = seed
+        # tasks of one size must not get the same order
+        self.seed = [seed, zlib.crc32(task.encode())]
         self.batches_a_pass = -(-len(sequences) // batch_size)
         self.taken = 0
         self._order: tuple[int, npt.NDArray[np.int64]] = (-1, np.empty(0, np.int64))
@@ -32,7 +34,7 @@ class Feed:
     def draw(self) -> Batch:
         passes, place = divmod(self.taken, self.batches_a_pass)
         if self._order[0] != passes:
-            self._order = passes, np.random.default_rng([self.seed, passes]).permutation(len(self))
+            self._order = passes, np.random.default_rng([*self.seed, passes]).permutation(len(self))
         rows = self._order[1][place * self.batch_size : (place + 1) * self.batch_size]
         self.taken += 1
         return make_batch(self.task, self.sequences, self.labels, rows)
@@ -74,6 +76,7 @@ def plan_stages(recipe: Recipe, feeds: Mapping[str, Feed]) -> list[StagePlan]:
     plans = []
     for number, (stage, sampler) in enumerate(zip(recipe.stages, samplers, strict=True)):
         tasks = stage.tasks or tuple(recipe.tasks)
-        steps = stage.steps_per_epoch or sum(feeds[task].batches_a_pass for task in tasks)
+        batches = sum(feeds[task].batches_a_pass for task in tasks)
+        steps = stage.steps_per_epoch or -(-batches // recipe.optimiser.accumulate)
         plans.append(StagePlan(number, stage, tasks, sampler, steps))
     return plans

@@ -7,19 +7,22 @@ or a Reject with file, line and reason.
 import hashlib
 import math
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from minbert.columns import is_unicode, read_columns
-from minbert.errors import UserError
+from minbert.errors import UserError, shown
 from minbert.task import Label, Task, label_key
 
 NEITHER_LETTER_NOR_DIGIT = re.compile(r"[\W_]+")
+In = TypeVar("In")
+Out = TypeVar("Out")
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Reject:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.reason}"
+        return f"{shown(self.path)}:{self.line}: {self.reason}"
 
 
 @dataclass
@@ -61,22 +64,26 @@ class Missing(ValueError):
     """A field that is not there, as opposed to one that is wrong."""
 
 
+class BadRows(UserError):
+    """Rows that could not be read; the error shows the first of them, `rejects` has all."""
+
+    def __init__(self, rejects: Sequence[Reject], most: int = 15) -> None:
+        lines = [str(reject) for reject in rejects[:most]]
+        if len(rejects) > most:
+            lines.append(f"... and {len(rejects) - most} more bad rows; `minbert check` lists them all.")
+        super().__init__("\n".join(lines), "Mend these rows, or leave them out with --skip-bad-rows.")
+        self.rejects = list(rejects)
+
+
 def read_examples(path: Path, task: Task, *, labelled: bool = True, skip_bad_rows: bool = False) -> Examples:
     """All rows of a file. Bad rows stop the reading with a list of them, or are skipped and counted."""
     examples, rejects = read_rows(path, task, labelled=labelled)
     if rejects and not skip_bad_rows:
-        raise UserError(list_rejects(rejects), "Mend these rows, or leave them out with --skip-bad-rows.")
+        raise BadRows(rejects)
     examples.skipped = sorted(examples.skipped + rejects, key=lambda reject: reject.line)
     if not len(examples):
         raise UserError(f"{path}: no usable rows.", "A data file needs a header line and at least one row.")
     return examples
-
-
-def list_rejects(rejects: Sequence[Reject], most: int = 15) -> str:
-    lines = [str(reject) for reject in rejects[:most]]
-    if len(rejects) > most:
-        lines.append(f"... and {len(rejects) - most} more bad rows.")
-    return "\n".join(lines)
 
 
 def read_rows(path: Path, task: Task, *, labelled: bool = True) -> tuple[Examples, list[Reject]]:
@@ -207,10 +214,11 @@ def read_split(task: Task, data_root: Path | None, *, skip_bad_rows: bool = Fals
     path = locate(task, "train", data_root)
     if task.kind == "classify" and not task.labels:
         task = task.with_labels(infer_labels(path, task))
-    train = read_examples(path, task, skip_bad_rows=skip_bad_rows)
     if task.files.dev is not None:
-        dev_path = locate(task, "dev", data_root)
-        return task, train, read_examples(dev_path, task, skip_bad_rows=skip_bad_rows)
+        paths = (path, locate(task, "dev", data_root))
+        train, dev = together(lambda path: read_examples(path, task, skip_bad_rows=skip_bad_rows), paths)
+        return task, train, dev
+    train = read_examples(path, task, skip_bad_rows=skip_bad_rows)
     held = np.array([held_out(texts, task.split) for texts in zip(*train.texts, strict=True)])
     dev = train.take(np.flatnonzero(held))
     rest = train.take(np.flatnonzero(~held))
@@ -223,18 +231,41 @@ def read_split(task: Task, data_root: Path | None, *, skip_bad_rows: bool = Fals
     return task, rest, dev
 
 
+def together(read: Callable[[In], Out], sources: Iterable[In]) -> list[Out]:
+    """Read all sources, then complain of the bad rows of all of them at once."""
+    found, rejects = [], []
+    for source in sources:
+        try:
+            found.append(read(source))
+        except BadRows as bad:
+            rejects += bad.rejects
+    if rejects:
+        raise BadRows(rejects)
+    return found
+
+
 def held_out(texts: tuple[str, ...], share: float) -> bool:
     """Whether an example belongs to the dev part that is split off a training file.
 
     Decided by the text itself: adding rows moves no old one, and copies of a row stay on one side.
     """
-    digest = hashlib.sha256("\x1f".join(plain(text) for text in texts).encode()).digest()
+    digest = hashlib.sha256("\x1f".join(same_example(texts)).encode()).digest()
     return int.from_bytes(digest[:8], "big") < share * 2**64
+
+
+def same_example(texts: Iterable[str]) -> tuple[str, ...]:
+    """Equal for examples that are the same: (a, b) and (b, a) are the same pair."""
+    return tuple(sorted(plain(text) for text in texts))
 
 
 def plain(text: str) -> str:
     """A text without case, punctuation and spacing: what counts as the same sentence."""
-    return NEITHER_LETTER_NOR_DIGIT.sub(" ", text.casefold()).strip()
+    text = text.casefold()
+    if text.isascii():
+        return NEITHER_LETTER_NOR_DIGIT.sub(" ", text).strip() or text.strip()
+    # marks belong to the letters before them: without its vowel signs, Hindi is another text
+    letters = "".join(" " if unicodedata.category(c)[0] in "PSZC" else c for c in text)
+    return " ".join(letters.split()) or text.strip()
 
 
 def balanced_weights(labels: npt.NDArray[Any], classes: int) -> tuple[float, ...]:

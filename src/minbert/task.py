@@ -11,7 +11,7 @@ from minbert.variants import fill
 
 STANDARD = Path(__file__).parent / "tasks"
 METRICS = {
-    "classify": ("accuracy", "macro_f1", "f1"),
+    "classify": ("accuracy", "macro_f1", "f1", "log_loss"),
     "score": ("pearson", "spearman", "mse", "mae"),
 }
 Label = str | int | float | bool
@@ -71,8 +71,8 @@ class Task:
         keys = self.label_keys
         if len(set(keys)) != len(keys) or len(keys) == 1:
             raise ValueError("'labels' needs at least two different values")
-        if self.names and len(self.names) != len(keys):
-            raise ValueError(f"{len(self.names)} names for {len(keys)} labels")
+        if self.names and (len(self.names) != len(keys) or len(set(self.names)) != len(keys)):
+            raise ValueError(f"'names' needs a different name for each of the {len(keys)} labels")
         if isinstance(self.class_weights, tuple) and len(self.class_weights) != len(keys):
             raise ValueError(f"{len(self.class_weights)} class weights for {len(keys)} labels")
         if isinstance(self.class_weights, tuple) and any(weight < 0 for weight in self.class_weights):

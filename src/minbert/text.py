@@ -42,7 +42,7 @@ class Ragged:
 
     def take(self, rows: npt.NDArray[np.int64]) -> "Ragged":
         """Some of the rows, in the given order."""
-        lengths = self.lengths[rows]
+        lengths = self.offsets[rows + 1] - self.offsets[rows]  # of these rows only: all of them may be millions
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         place = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
         return Ragged(self.flat[place], offsets)

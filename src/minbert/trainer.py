@@ -42,7 +42,8 @@ def train(
     number = 0
     for plan in plans:
         model.free(plan.stage.free)
-        optimiser = make_optimiser(model, settings, plan.stage.learning_rate or settings.learning_rate)
+        rate, head_rate = plan.stage.rates(settings)
+        optimiser = make_optimiser(model, settings, rate, head_rate)
         shared = [parameter for parameter in model.bert.parameters() if parameter.requires_grad]
         free = [parameter for parameter in model.parameters() if parameter.requires_grad]
         for step_in_stage in range(1, plan.steps + 1):
@@ -54,13 +55,13 @@ def train(
             losses: dict[str, list[float]] = {}
             examples = tokens = 0
             for _ in range(settings.accumulate):
-                batch = feeds[plan.sampler.draw()].draw().to(model.device)
-                loss = model.loss(batch)
-                check_finite(batch.task, loss, number)
-                balancer.backward({batch.task: loss / settings.accumulate}, shared)
-                losses.setdefault(batch.task, []).append(loss.item())
-                examples += batch.examples
-                tokens += batch.tokens
+                batches = [feeds[task].draw().to(model.device) for task in plan.sampler.draw()]
+                found = {batch.task: model.loss(batch) for batch in batches}
+                for task, loss in found.items():
+                    losses.setdefault(task, []).append(finite(task, loss.item(), number))
+                balancer.backward({task: loss / settings.accumulate for task, loss in found.items()}, shared)
+                examples += sum(batch.examples for batch in batches)
+                tokens += sum(batch.tokens for batch in batches)
             clip(free, settings.clip)
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
@@ -73,7 +74,7 @@ def train(
                 losses={task: sum(each) / len(each) for task, each in losses.items()},
                 examples=examples,
                 tokens=tokens,
-                learning_rate=optimiser.param_groups[0]["lr"],
+                learning_rate=rate * factor,
             )
 
 
@@ -83,9 +84,10 @@ def clip(parameters: Sequence[nn.Parameter], limit: float) -> None:
         torch.nn.utils.clip_grad_norm_(parameters, limit)
 
 
-def check_finite(task: str, loss: torch.Tensor, step: int) -> None:
-    if not math.isfinite(loss.item()):
+def finite(task: str, loss: float, step: int) -> float:
+    if not math.isfinite(loss):
         raise UserError(
-            f"The loss of task '{task}' became {loss.item()} at step {step}; training stopped.",
-            "The last good model is kept. Try a lower learning rate, a longer warmup or a smaller clip.",
+            f"The loss of task '{task}' became {loss} at step {step}; training stopped.",
+            "The best model so far is kept. Try a lower learning rate, a longer warmup or a smaller clip.",
         )
+    return loss

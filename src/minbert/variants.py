@@ -50,6 +50,15 @@ def build(family: str, table: Mapping[str, Callable[..., T]], spec: Spec, where:
     return fill(make, settings, where, what, *given)
 
 
+def expand(family: str, table: Mapping[str, Callable[..., T]], spec: Spec, where: str) -> Spec:
+    """What a recipe wrote, with the defaults of the technique's other settings; its bare name if it has none."""
+    make, settings, _ = choose(family, table, spec, where)
+    name, _ = split_spec(spec, where)
+    defaults = {key: parameter.default for key, parameter in settings_of(make).items()}
+    full = {key: list(value) if isinstance(value, tuple) else value for key, value in {**defaults, **settings}.items()}
+    return {"name": name, **full} if full else name
+
+
 def fill(make: Callable[..., T], settings: Mapping[str, Any], where: str, what: str, /, *given: object) -> T:
     """Call `make` with settings checked against its signature: names, then types."""
     known = settings_of(make)

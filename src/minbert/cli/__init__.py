@@ -1,7 +1,6 @@
 """The command `minbert`: one thin file a command. Heavy parts are imported by the command that needs them."""
 
 import importlib
-import os
 import sys
 from collections.abc import Callable
 
@@ -58,18 +57,16 @@ def common(
 
 def main() -> None:
     """Run the command line. A user's mistake is one message on standard error and exit code 2."""
-    # forked workers and tokenizer threads do not mix; the library's warning about it would only puzzle
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     try:
         app()
     except UserError as wrong:
-        from minbert.cli.screen import show_error
+        mistake = wrong
+    except OSError as wrong:
+        # a file that cannot be read or written, a full disk: the system's own words say what is wrong
+        mistake = UserError(f"{wrong.filename or 'input/output'}: {wrong.strerror or wrong}.")
+    else:
+        return
+    from minbert.cli.screen import show_error
 
-        show_error(wrong)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:
-        # the reader of our output (head, less) has left: nobody is there to be told
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+    show_error(mistake)
+    sys.exit(2)

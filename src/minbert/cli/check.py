@@ -6,7 +6,8 @@ from dataclasses import asdict
 import typer
 
 from minbert.cli.options import AsJson, DataRoot, RecipeName, Set, SkipBadRows
-from minbert.cli.screen import console, errors, table
+from minbert.cli.screen import console, errors, plain, table
+from minbert.errors import UserError
 
 
 def check(
@@ -25,10 +26,16 @@ def check(
     """
     from minbert.check import check_recipe
     from minbert.recipe import read_recipe
+    from minbert.table import BadRows
 
     chosen = read_recipe(recipe, set_ or [])
-    with errors.status("reading and comparing all rows"):
-        found = check_recipe(chosen, data_root, skip_bad_rows)
+    try:
+        with errors.status("reading and comparing all rows"):
+            found = check_recipe(chosen, data_root, skip_bad_rows)
+    except BadRows as bad:
+        for reject in bad.rejects:
+            console.print(str(reject), markup=False, soft_wrap=True)
+        raise UserError(f"{len(bad.rejects):,} bad rows.", bad.next_step) from None
     if as_json:
         typer.echo(json.dumps(asdict(found), indent=2))
         return
@@ -43,7 +50,8 @@ def check(
     console.print()
     labels = table("task", "part", "labels")
     for part in found.parts:
-        labels.add_row(f"[bold]{part.task}[/]", part.part, "  ".join(f"{k} {v:.1%}" for k, v in part.balance.items()))
+        shares = "  ".join(f"{plain(label)} {share:.1%}" for label, share in part.balance.items())
+        labels.add_row(f"[bold]{part.task}[/]", part.part, shares)
     console.print(labels)
     console.print()
     leaks = [leak for leak in found.leaks if leak.examples or leak.texts]
@@ -51,7 +59,7 @@ def check(
         shown = table("dev rows of", "found in training of", "whole examples", "single texts", "for example",
                       right=("whole examples", "single texts"))  # fmt: skip
         for leak in leaks:
-            shown.add_row(leak.dev, leak.train, f"{leak.examples:,}", f"{leak.texts:,}", leak.sample)
+            shown.add_row(leak.dev, leak.train, f"{leak.examples:,}", f"{leak.texts:,}", plain(leak.sample))
         console.print(shown)
         console.print(
             "Scores on rows that were trained on are too good. Whole examples are the serious ones.",
@@ -59,4 +67,6 @@ def check(
         )
     else:
         console.print("No dev text stands in any training file.")
-    console.print(f"[green]The recipe and its data are sound.[/] {found.steps:,} steps of training.")
+    whole = sum(leak.examples for leak in found.leaks)
+    but = f", but {whole:,} dev rows are trained on" if whole else ""
+    console.print(f"The recipe and its data can be used{but}: {found.steps:,} steps of training.")

@@ -43,7 +43,7 @@ def demo(
     console.print("[bold]One small BERT, three tasks[/]: sentiment, paraphrase and similarity, learned jointly")
     finished = watch(start_run(read_recipe("demo"), out, force=force, measure_before=True))
     console.print()
-    console.print(score_table(finished.scores, finished.overall, finished.before))
+    console.print(score_table(finished.scores, finished.overall, finished.before, finished.before_overall))
     model = load(out)
     for task, texts in QUESTIONS.items():
         answers = table(task, "answer", "", right=("",))

@@ -28,12 +28,13 @@ def embed(
     if output.suffix != ".npy":
         raise UserError(f"{output}: vectors are written as a NumPy file.", "Let its name end in .npy.")
     try:
-        texts = input_.read_text(encoding="utf-8-sig").splitlines()
+        # not splitlines, which also splits at form feeds and other characters inside a line
+        texts = input_.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
     except FileNotFoundError:
         raise UserError(f"{input_}: no such file.") from None
     except UnicodeDecodeError as wrong:
         raise UserError(f"{input_}: not UTF-8 text: {wrong}") from None
-    if not texts:
+    if texts == [""]:
         raise UserError(f"{input_}: the file is empty.", "It needs one text a line.")
     import numpy as np
 
@@ -48,4 +49,4 @@ def embed(
             bar.advance(embedding, done)
     output.parent.mkdir(parents=True, exist_ok=True)
     np.save(output, vectors)
-    errors.print(f"{vectors.shape[0]:,} vectors of {vectors.shape[1]} numbers in {output}")
+    errors.print(f"{vectors.shape[0]:,} vectors of {vectors.shape[1]} numbers in {output}", markup=False)

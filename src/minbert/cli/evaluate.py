@@ -46,7 +46,7 @@ def evaluate(
     rows = {
         name: read_examples(Path(named[name]), task, skip_bad_rows=skip_bad_rows)
         if name in named
-        else dev_rows(run, name, data_root, skip_bad_rows)
+        else dev_rows(run, task, data_root, skip_bad_rows)
         for name, task in tasks.items()
     }
     parts = {

@@ -15,6 +15,6 @@ def models() -> None:
         shown.add_row(f"[bold]{known.name}[/]", shape, known.parameters, here, about)
     console.print(shown)
     console.print(
-        "\nAny other BERT works by its hub id or folder; MINBERT_MODELS names folders to look in first.",
+        "\nAny other BERT works by its hub id or folder; MINBERT_MODELS names folders of models.",
         style="dim",
     )

@@ -2,13 +2,16 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from minbert.cli.options import AsJson, Force, RunFolder, SkipBadRows
-from minbert.cli.screen import console, errors, progress, table
+from minbert.cli.screen import console, errors, plain, progress, table
 from minbert.errors import UserError
+
+if TYPE_CHECKING:
+    from minbert.predict import Predictor
 
 
 def predict(
@@ -64,7 +67,7 @@ def predict(
                 bar.advance(answering, done)
         (write_course if format_ == "course" else write_answers)(output, chosen, examples, answers)
         left_out = f", {len(examples.skipped)} bad rows left out" if examples.skipped else ""
-        errors.print(f"{len(examples):,} answers in {output}{left_out}")
+        errors.print(f"{len(examples):,} answers in {output}{left_out}", markup=False)
     else:
         raise UserError(
             "Give either a text, or --input and --output.",
@@ -73,16 +76,15 @@ def predict(
 
 
 def check_output(input_: Path, output: Path, force: bool) -> None:
+    if output.is_dir():
+        raise UserError(f"{output}: is a folder.", "Name a file as --output.")
     if output.exists() and input_.exists() and output.samefile(input_):
         raise UserError(f"{output}: is the input file.", "Name another --output.")
     if output.exists() and not force:
         raise UserError(f"{output}: exists already.", "Name another --output, or replace it with --force.")
 
 
-def answer_one(predictor: "object", task: str, texts: list[str], as_json: bool) -> None:
-    from minbert.predict import Predictor
-
-    assert isinstance(predictor, Predictor)
+def answer_one(predictor: "Predictor", task: str, texts: list[str], as_json: bool) -> None:
     wanted = len(predictor.task(task).text)
     if len(texts) != wanted:
         raise UserError(f"Task '{task}' reads {wanted} text{'s' * (wanted > 1)}, not {len(texts)}.")
@@ -93,8 +95,8 @@ def answer_one(predictor: "object", task: str, texts: list[str], as_json: bool) 
     elif answer.probabilities is None:
         console.print(f"[bold]{answer.score:.2f}[/]")
     else:
-        console.print(f"[bold]{answer.label}[/]")
+        console.print(f"[bold]{plain(answer.label)}[/]")
         shown = table("label", "probability", right=("probability",))
         for label, probability in answer.probabilities.items():
-            shown.add_row(label, f"{probability:.3f}")
+            shown.add_row(plain(label), f"{probability:.3f}")
         console.print(shown)

@@ -1,6 +1,6 @@
 """minbert recipes: what can be trained by name."""
 
-from minbert.cli.screen import console, table
+from minbert.cli.screen import console, plain, table
 
 
 def recipes() -> None:
@@ -10,7 +10,7 @@ def recipes() -> None:
     shown = table("recipe", "tasks", "about")
     for name in shipped_recipes():
         recipe = read_recipe(name)
-        shown.add_row(f"[bold]{name}[/]", ", ".join(recipe.tasks), recipe.about)
+        shown.add_row(f"[bold]{name}[/]", ", ".join(recipe.tasks), plain(recipe.about))
     console.print(shown)
     console.print(
         "\nLook at one:  minbert show baseline      Use one:  minbert train baseline --out runs/baseline",

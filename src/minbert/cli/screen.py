@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from minbert.errors import UserError
@@ -22,6 +23,11 @@ def show_error(wrong: UserError) -> None:
         errors.print(wrong.next_step, style="dim", markup=False)
 
 
+def plain(value: object) -> str:
+    """Text of the user's as it is: square brackets are not ours to read as styles."""
+    return escape(str(value))
+
+
 def table(*columns: str, right: Sequence[str] = ()) -> Table:
     """A plain table; the columns in `right` hold numbers."""
     made = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
@@ -34,13 +40,14 @@ def score_table(
     scores: Mapping[str, Mapping[str, float]],
     overall: float,
     before: Mapping[str, Mapping[str, float]] | None = None,
+    before_overall: float = 0.0,
 ) -> Table:
     """The main metric of each task, with the untrained model's beside it where that is known."""
     made = table("task", "metric", *(["untrained"] if before else []), "dev", right=("untrained", "dev"))
     for name, found in scores.items():
         metric, value = next(iter(found.items()))
         made.add_row(name, metric, *([f"{before[name][metric]:.3f}"] if before else []), f"[bold]{value:.3f}")
-    made.add_row("overall", "", *([""] if before else []), f"[bold]{overall:.3f}")
+    made.add_row("overall", "", *([f"{before_overall:.3f}"] if before else []), f"[bold]{overall:.3f}")
     return made
 
 

@@ -13,20 +13,24 @@ def show(recipe: RecipeName, set_: Set = None, as_json: AsJson = False) -> None:
 
     Example: minbert show baseline --set tasks.sst.pooling=cls
     """
+    import tomli_w
+
     from minbert.hub import find_backbone
-    from minbert.prepare import count_parameters
+    from minbert.prepare import count_parameters, written_out
     from minbert.recipe import read_recipe
 
     chosen = read_recipe(recipe, set_ or [])
+    full = written_out(chosen, chosen.read_tasks())
     counts = count_parameters(chosen, find_backbone(chosen.backbone))
     if as_json:
-        typer.echo(json.dumps({"recipe": chosen.as_table(), **counts}, indent=2))
+        typer.echo(json.dumps({"recipe": full, **counts}, indent=2))
         return
-    typer.echo(chosen.as_toml())
+    typer.echo(tomli_w.dumps(full))
     shown = table("parameters", "count", right=("count",))
     shown.add_row("encoder", f"{counts['encoder']:,}")
     for name, count in counts["tasks"].items():
-        shown.add_row(f"{name}: its own", f"{count['own']:,}")
+        unknown = "" if count["labels_known"] else " (as if for two labels: the data will tell)"
+        shown.add_row(f"{name}: its own{unknown}", f"{count['own']:,}")
     shown.add_row("[bold]total[/]", f"[bold]{counts['total']:,}[/]")
     for i, free in enumerate(counts["stages"]):
         shown.add_row(f"free in stage {i}", f"{free:,}")

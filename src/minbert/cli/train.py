@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from minbert.cli.options import DataRoot, Force, RecipeName, Set, SkipBadRows
-from minbert.cli.screen import console, progress, score_table
+from minbert.cli.screen import console, plain, progress, score_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,11 +38,13 @@ def train(
 
     overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
     chosen = read_recipe(recipe, overrides)
-    console.print(f"[bold]{recipe}[/] on {chosen.backbone}: {', '.join(chosen.tasks)}")
+    console.print(f"[bold]{plain(recipe)}[/] on {plain(chosen.backbone)}: {', '.join(chosen.tasks)}")
     events = start_run(chosen, out, data_root=data_root, skip_bad_rows=skip_bad_rows, force=force)
     finished = watch(events)
+    if finished.stopped_early:
+        console.print("Stopped early: the last evaluations brought nothing better.")
     console.print(score_table(finished.scores, finished.overall))
-    where = shlex.quote(str(out))
+    where = plain(shlex.quote(str(out)))
     console.print(f'The model is in {where}. Ask it:  minbert predict {where} {next(iter(chosen.tasks))} "..."')
 
 

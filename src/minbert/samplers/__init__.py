@@ -1,4 +1,4 @@
-"""Samplers: which task the next step trains."""
+"""Samplers: which tasks the next step trains."""
 
 from collections.abc import Callable
 

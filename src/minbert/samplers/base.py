@@ -9,8 +9,8 @@ class Sampler:
         """`sizes`: how many training examples each task has."""
         self.sizes = dict(sizes)
 
-    def draw(self) -> str:
-        """The task of the next step."""
+    def draw(self) -> tuple[str, ...]:
+        """The tasks of the next step, one batch each."""
         raise AssertionError("a sampler defines draw")
 
     def state(self) -> dict[str, Any]:

@@ -20,8 +20,8 @@ class Proportional(Sampler):
         weights = np.exp(logs - logs.max())  # the same shares as N^exponent, which could overflow
         self.probabilities = weights / weights.sum()
 
-    def draw(self) -> str:
-        return self.tasks[int(self.generator.choice(len(self.tasks), p=self.probabilities))]
+    def draw(self) -> tuple[str, ...]:
+        return (self.tasks[int(self.generator.choice(len(self.tasks), p=self.probabilities))],)
 
     def state(self) -> dict[str, Any]:
         return {"generator": self.generator.bit_generator.state}

@@ -12,10 +12,10 @@ class RoundRobin(Sampler):
         self.tasks = list(sizes)
         self.turn = 0
 
-    def draw(self) -> str:
+    def draw(self) -> tuple[str, ...]:
         task = self.tasks[self.turn % len(self.tasks)]
         self.turn += 1
-        return task
+        return (task,)
 
     def state(self) -> dict[str, Any]:
         return {"turn": self.turn}
