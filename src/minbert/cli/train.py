@@ -54,6 +54,7 @@ def watch(events: "Iterable[Event]") -> "Finished":
     from minbert.trainer import Step
 
     losses: dict[str, float] = {}
+    scores: dict[str, float] = {}
     tokens, spent, last = 0, 0.0, time.perf_counter()
     finished = None
     live = sys.stderr.isatty()
@@ -75,7 +76,11 @@ def watch(events: "Iterable[Event]") -> "Finished":
                 for name, loss in event.losses.items():
                     # a running mean: single batches jump too much to be read
                     losses[name] = loss if name not in losses else 0.95 * losses[name] + 0.05 * loss
-                each = "  ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
+                # loss, and behind it the last dev score
+                each = "  ".join(
+                    f"{name} {loss:.3f}" + (f" ({scores[name]:.3f})" if name in scores else "")
+                    for name, loss in losses.items()
+                )
                 bar.update(training, completed=event.number, note=f"{tokens / spent:,.0f} tokens/s  loss {each}")
                 if not live and event.number % max(1, event.total // 20) == 0:
                     left = spent / event.number * (event.total - event.number)
@@ -85,7 +90,8 @@ def watch(events: "Iterable[Event]") -> "Finished":
                 going = event.done < event.total
                 bar.update(measuring, completed=event.done, total=event.total, visible=going)
             elif isinstance(event, Evaluated):
-                each = "  ".join(f"{name} {next(iter(found.values())):.3f}" for name, found in event.scores.items())
+                scores = {name: next(iter(found.values())) for name, found in event.scores.items()}
+                each = "  ".join(f"{name} {score:.3f}" for name, score in scores.items())
                 mark = "  [green]best so far[/]" if event.best else ""
                 bar.console.print(f"  step {event.step:,}: dev {each}  overall [bold]{event.overall:.3f}[/]{mark}")
             else:
