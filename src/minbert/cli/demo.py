@@ -8,7 +8,7 @@ import typer
 
 from minbert.cli.options import Force
 from minbert.cli.screen import console, score_table, table
-from minbert.cli.train import watch
+from minbert.cli.watch import watch
 
 QUESTIONS: dict[str, list[tuple[str, ...]]] = {
     "sentiment": [
