@@ -330,8 +330,14 @@ def test_leaks_are_found_across_tasks(minbert: Minbert, tiny: Path, tmp_path: Pa
 
 
 def test_show_resolves_and_counts(minbert: Minbert, tiny: Path) -> None:
+    changes = [
+        f"backbone={tiny}",
+        "stages.0.free=heads",
+        "tasks.similarity.head=linear",
+        "tasks.similarity.pairing=joined",
+    ]
     said = json.loads(
-        minbert("show", "demo", "--set", f"backbone={tiny}", "--set", "stages.0.free=heads", "--json").out
+        minbert("show", "demo", *(word for change in changes for word in ("--set", change)), "--json").out
     )
     # linear heads on one vector of 32: 5, 2 and 1 outputs with biases
     assert {name: count["own"] for name, count in said["tasks"].items()} == {

@@ -46,12 +46,18 @@ def test_training_draws_nothing_from_the_global_generator(tiny: Path, tmp_path: 
 
 
 def test_heads_only_leaves_the_encoder_as_it_was(tiny: Path, tmp_path: Path) -> None:
-    ready = prepare(demo_recipe(tiny, "stages.0.free=heads"), None)
+    linear = ("tasks.similarity.head=linear", "tasks.similarity.pairing=joined")
+    ready = prepare(demo_recipe(tiny, "stages.0.free=heads", *linear), None)
     before = {name: tensor.clone() for name, tensor in ready.model.state_dict().items()}
     for _ in train(ready.model, ready.plans, ready.feeds, ready.balancer, ready.recipe.optimiser):
         pass
     for name, tensor in ready.model.state_dict().items():
         assert torch.equal(before[name], tensor) == name.startswith("bert."), name
+
+
+def test_a_stage_in_which_a_task_has_nothing_to_learn_is_refused(tiny: Path) -> None:
+    with pytest.raises(UserError, match="stage 0 frees only heads, and task 'similarity' has nothing there"):
+        prepare(demo_recipe(tiny, "stages.0.free=heads"), None)
 
 
 def test_a_stage_trains_only_its_tasks(tiny: Path) -> None:
@@ -91,7 +97,8 @@ def test_combinations_train_save_load_and_answer_the_same(
     pairing: str, pooling: str, head: str, tiny: Path, tmp_path: Path
 ) -> None:
     overrides = [f"defaults.pairing={pairing}", f"defaults.pooling={pooling}", "tasks.paraphrase.loss=bce"]
-    events, _ = run_all(demo_recipe(tiny, *overrides, f"tasks.similarity.head={head}"), tmp_path / "run")
+    own = [f"tasks.similarity.pairing={pairing}", f"tasks.similarity.head={head}"]
+    events, _ = run_all(demo_recipe(tiny, *overrides, *own), tmp_path / "run")
     assert all(np.isfinite(loss) for event in events if isinstance(event, Step) for loss in event.losses.values())
     saved = {}
     with (tmp_path / "run/predictions/similarity-dev.csv").open(encoding="utf-8") as file:

@@ -93,7 +93,23 @@ def outline(recipe: Recipe, tasks: Mapping[str, Task], backbone: Path) -> Model:
     }
     shape, _ = read_config(backbone)
     with torch.device("meta"):
-        return Model(Bert(shape), known, recipe.tasks, recipe.where)
+        model = Model(Bert(shape), known, recipe.tasks, recipe.where)
+    check_free(recipe, model)
+    return model
+
+
+def check_free(recipe: Recipe, model: Model) -> None:
+    """A task without anything to learn in a stage, as a cosine has nothing of its own, is a mistake."""
+    for number, stage in enumerate(recipe.stages):
+        model.free(stage.free)
+        for name in stage.tasks or recipe.tasks:
+            learning = (*model.bert.parameters(), *model.task(name).parameters())
+            if not any(parameter.requires_grad for parameter in learning):
+                raise UserError(
+                    f"{recipe.where}: stage {number} frees only {stage.free}, and task '{name}' has nothing there.",
+                    'Set free = "all", leave the task out of this stage, or give it another head.',
+                )
+    model.free("all")
 
 
 def read_data(
