@@ -4,6 +4,7 @@ import csv
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -199,6 +200,33 @@ def test_evaluate_needs_only_the_dev_file_and_remembers_what_was_skipped(
     found = json.loads(minbert("evaluate", tmp_path / "run", "--json").out)
     assert 0 <= found["tasks"]["films"]["accuracy"] <= 1
     assert_mistake(minbert("evaluate", tmp_path / "run/model"), "--data TASK=FILE")
+
+
+def test_evaluate_falls_back_on_the_runs_own_files(minbert: Minbert, run: Path, tmp_path: Path) -> None:
+    assert minbert("evaluate", run, "--data-root", tmp_path, "--json").code == 0
+
+
+def test_sigterm_marks_a_training_as_interrupted(tiny: Path, tmp_path: Path) -> None:
+    words = [
+        "train",
+        "demo",
+        "--out",
+        str(tmp_path / "run"),
+        "--set",
+        f"backbone={tiny}",
+        "--set",
+        "stages.0.epochs=500",
+    ]
+    training = subprocess.Popen([sys.executable, "-m", "minbert", *words], stderr=subprocess.PIPE, text=True)
+    log = tmp_path / "run/metrics.jsonl"
+    until = time.monotonic() + 60
+    while not (log.exists() and log.stat().st_size) and time.monotonic() < until:
+        time.sleep(0.05)
+    training.terminate()
+    _, said = training.communicate(timeout=60)
+    assert training.returncode == 143
+    assert "Stopped." in said
+    assert json.loads((tmp_path / "run/run.json").read_text())["state"] == "interrupted"
 
 
 def test_the_installed_command_exits_with_2_and_no_traceback(tmp_path: Path) -> None:

@@ -54,6 +54,14 @@ def test_no_texts_no_answers(model: Predictor) -> None:
     assert model.embed([]).shape == (0, 32)
 
 
+def test_any_iterable_will_do(model: Predictor) -> None:
+    texts = ["One.", "Two."]
+    assert model.predict("sentiment", iter(texts)) == model.predict("sentiment", texts)  # type: ignore[arg-type]
+    assert model.embed(text for text in texts).shape == (2, 32)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="reads one text"):
+        model.predict("sentiment", [None])  # type: ignore[list-item]
+
+
 def test_wrong_shapes_are_refused_by_name(model: Predictor) -> None:
     with pytest.raises(UserError, match="list of texts"):
         model.predict("sentiment", "one text")

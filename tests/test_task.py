@@ -161,7 +161,7 @@ def test_labels_found_later_are_added(tmp_path: Path) -> None:
         ),
         (
             CLASSIFY + 'labels = [0, 1]\nnames = ["no"]',
-            "task 'mine': 'names' needs a different name for each of the 2 labels",
+            "task 'mine': 'names' needs a different name for each of the 2 'labels'",
         ),
         (
             CLASSIFY + "labels = [0, 1]\nclass_weights = [1, 2, 3]",

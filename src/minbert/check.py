@@ -44,6 +44,8 @@ class Leak:
 class Report:
     parts: list[PartReport]
     leaks: list[Leak]
+    # dev rows that stand as a whole in the training rows of any task
+    leaked_rows: int
     steps: int
 
 
@@ -57,7 +59,9 @@ def check_recipe(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = F
         for dev in ready.dev
         for train in ready.train
     ]
-    return Report(parts, leaks, ready.steps)
+    trained_on = {key for name in ready.train for key in keys["train", name]}
+    leaked = sum(key in trained_on for name in ready.dev for key in keys["dev", name])
+    return Report(parts, leaks, leaked, ready.steps)
 
 
 def parts_of(ready: Prepared) -> list[tuple[str, str, Part]]:

@@ -67,6 +67,7 @@ class Predictor:
         """One vector a text from the shared encoder, N x D."""
         if isinstance(texts, str):
             raise UserError("embed takes a list of texts, not one text.", "Put it into a list.")
+        texts = list(texts)
         bert = self.model.bert
         vectors = np.empty((len(texts), bert.shape.width), np.float32)
         for _ in fill_vectors(bert, self.text, texts, vectors, pooling, normalise=normalise, max_length=max_length):
@@ -83,9 +84,10 @@ def columns_of(task: Task, texts: Sequence[str] | Sequence[Sequence[str]]) -> tu
     """Rows of one or two texts -> columns of texts."""
     if isinstance(texts, str):
         raise UserError("predict takes a list of texts, not one text.", "Put it into a list.")
+    texts = list(texts)
     if not task.paired and all(isinstance(row, str) for row in texts):
         return ([str(row) for row in texts],)
-    rows = [tuple(row) if not isinstance(row, str) else (row,) for row in texts]
+    rows = [tuple(row) if isinstance(row, list | tuple) else (row,) for row in texts]
     for row in rows:
         if len(row) != len(task.text) or not all(isinstance(text, str) for text in row):
             wanted = "a pair of texts" if task.paired else "one text"

@@ -90,7 +90,7 @@ def start_run(
         (out / "predictions").mkdir()
         scores = yield from measure(model, ready.dev, out / "predictions")
     except BaseException as wrong:
-        state = "interrupted" if isinstance(wrong, KeyboardInterrupt | GeneratorExit) else "failed"
+        state = "interrupted" if isinstance(wrong, KeyboardInterrupt | GeneratorExit | SystemExit) else "failed"
         rundir.write_json(out / "run.json", about | {"state": state, "reason": str(wrong) or type(wrong).__name__})
         raise
     total = overall(scores, ready.tasks)

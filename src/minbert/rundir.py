@@ -144,7 +144,8 @@ def dev_rows(path: Path, task: Task, data_root: Path | None, skip_bad_rows: bool
             f"{path}: a model without its run, so its dev files are not known.", "Name a file: --data TASK=FILE"
         )
     skip = skip_bad_rows or bool(read_run(path).get("skip_bad_rows"))
-    if data_root is None:
+    if data_root is None or task.files.dev is None or not (data_root / task.files.dev).is_file():
+        # nothing of that name below the data root: the very files of the run
         task = replace(task, files=read_task(task.name, str((path / "tasks" / f"{task.name}.toml").resolve())).files)
     if task.files.dev is None:
         return read_split(task, data_root, skip_bad_rows=skip)[2]

@@ -72,7 +72,7 @@ class Task:
         if len(set(keys)) != len(keys) or len(keys) == 1:
             raise ValueError("'labels' needs at least two different values")
         if self.names and (len(self.names) != len(keys) or len(set(self.names)) != len(keys)):
-            raise ValueError(f"'names' needs a different name for each of the {len(keys)} labels")
+            raise ValueError(f"'names' needs a different name for each of the {len(keys)} 'labels'")
         if isinstance(self.class_weights, tuple) and len(self.class_weights) != len(keys):
             raise ValueError(f"{len(self.class_weights)} class weights for {len(keys)} labels")
         if isinstance(self.class_weights, tuple) and any(weight < 0 for weight in self.class_weights):

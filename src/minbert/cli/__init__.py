@@ -1,6 +1,7 @@
 """The command `minbert`: one thin file a command. Heavy parts are imported by the command that needs them."""
 
 import importlib
+import signal
 import sys
 from collections.abc import Callable
 
@@ -57,6 +58,8 @@ def common(
 
 def main() -> None:
     """Run the command line. A user's mistake is one message on standard error and exit code 2."""
+    # as Ctrl-C does: leave through the code that tidies up and writes down what happened
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         app()
     except UserError as wrong:

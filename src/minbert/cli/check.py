@@ -67,6 +67,5 @@ def check(
         )
     else:
         console.print("No dev text stands in any training file.")
-    whole = sum(leak.examples for leak in found.leaks)
-    but = f", but {whole:,} dev rows are trained on" if whole else ""
+    but = f", but {found.leaked_rows:,} dev rows are trained on" if found.leaked_rows else ""
     console.print(f"The recipe and its data can be used{but}: {found.steps:,} steps of training.")

@@ -5,7 +5,7 @@ import json
 import typer
 
 from minbert.cli.options import AsJson, RecipeName, Set
-from minbert.cli.screen import console, table
+from minbert.cli.screen import errors, table
 
 
 def show(recipe: RecipeName, set_: Set = None, as_json: AsJson = False) -> None:
@@ -34,4 +34,4 @@ def show(recipe: RecipeName, set_: Set = None, as_json: AsJson = False) -> None:
     shown.add_row("[bold]total[/]", f"[bold]{counts['total']:,}[/]")
     for i, free in enumerate(counts["stages"]):
         shown.add_row(f"free in stage {i}", f"{free:,}")
-    console.print(shown)
+    errors.print(shown)  # so that `minbert show X > x.toml` is a recipe

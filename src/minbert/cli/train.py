@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from minbert.cli.options import DataRoot, Force, RecipeName, Set, SkipBadRows
-from minbert.cli.screen import console, plain, score_table
+from minbert.cli.screen import console, errors, plain, score_table
 from minbert.cli.watch import watch
 
 
@@ -34,9 +34,19 @@ def train(
     chosen = read_recipe(recipe, overrides)
     console.print(f"[bold]{plain(recipe)}[/] on {plain(chosen.backbone)}: {', '.join(chosen.tasks)}")
     events = start_run(chosen, out, data_root=data_root, skip_bad_rows=skip_bad_rows, force=force)
-    finished = watch(events)
+    try:
+        finished = watch(events)
+    except (KeyboardInterrupt, SystemExit):
+        kept = (out / "model").is_dir()
+        errors.print(
+            "Stopped. " + (f"The best model so far is in {out}." if kept else "No epoch had ended: no model was kept."),
+            markup=False,
+        )
+        raise
     if finished.stopped_early:
         console.print("Stopped early: the last evaluations brought nothing better.")
     console.print(score_table(finished.scores, finished.overall))
     where = plain(shlex.quote(str(out)))
-    console.print(f'The model is in {where}. Ask it:  minbert predict {where} {next(iter(chosen.tasks))} "..."')
+    name, task = next(iter(chosen.read_tasks().items()))
+    texts = " ".join(['"..."'] * len(task.text))
+    console.print(f"The model is in {where}. Ask it:  minbert predict {where} {name} {texts}")
