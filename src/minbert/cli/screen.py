@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Column, Table
+from rich.table import Table
 
 from minbert.errors import UserError
 
@@ -63,15 +63,14 @@ def progress() -> "Progress":
     )
 
     return Progress(
-        TextColumn("{task.description}", table_column=Column(no_wrap=True)),
+        TextColumn("{task.description}"),
         BarColumn(bar_width=12),
-        MofNCompleteColumn(table_column=Column(no_wrap=True)),
-        TimeElapsedColumn(table_column=Column(no_wrap=True)),
-        TextColumn("gone,", table_column=Column(no_wrap=True)),
-        TimeRemainingColumn(table_column=Column(no_wrap=True)),
-        TextColumn("left", table_column=Column(no_wrap=True)),
-        # what does not fit is cut here, not from the bar or the times
-        TextColumn("{task.fields[note]}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("gone,"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+        TextColumn("{task.fields[note]}"),
         console=errors,
         transient=True,
     )

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from minbert.trainer import Step
 
 
+# what the bar takes without its note: name, bar, steps and times
+BAR_WIDTH = 66
+
+
 def watch(events: "Iterable[Event]") -> "Finished":
     """Show a training as it goes; returns how it ended."""
     from minbert.run import Evaluated, Finished, Measuring, Started
@@ -64,7 +68,9 @@ class View:
             self.losses[name] = loss if name not in self.losses else 0.95 * self.losses[name] + 0.05 * loss
         each = "  ".join(f"{name} {loss:.3f}{self.score(name)}" for name, loss in self.losses.items())
         speed = f"{self.tokens / self.seconds:,.0f} tokens/s"
-        self.bar.update(self.training_bar, completed=event.number, note=f"{speed}  loss {each}")
+        # cut here what does not fit: the table would take it from the bar and the times
+        note = f"{speed}  loss {each}"[: max(0, self.bar.console.width - BAR_WIDTH)]
+        self.bar.update(self.training_bar, completed=event.number, note=note)
         if not self.live and event.number % max(1, event.total // 20) == 0:
             left = self.seconds / event.number * (event.total - event.number)
             note = f"{speed}, about {left:,.0f} s left, loss {each}"
