@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from transformers import AutoTokenizer, BertConfig, BertModel
 
-from minbert.batch import Packed, pack_padded
 from minbert.bert import ACTIVATIONS, Bert
 from minbert.hub import find_backbone
+from minbert.packed import Packed, pack_padded
 from minbert.pretrained import load_bert
 from tests.tiny import tiny_bert, tiny_shape
 

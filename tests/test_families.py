@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from minbert.balancers import BALANCERS, Balancer
-from minbert.batch import Layout, Packed, Sequences
+from minbert.batch import Layout, Sequences
 from minbert.bert import Bert, Shape
 from minbert.dropout import Noise
 from minbert.errors import UserError
@@ -22,6 +22,7 @@ from minbert.heads.linear import FEATURES, Linear
 from minbert.losses import DEFAULTS, LOSSES
 from minbert.losses.base import Loss
 from minbert.model import TaskParts
+from minbert.packed import Packed
 from minbert.pairings import PAIRINGS
 from minbert.poolings import POOLINGS
 from minbert.recipe import Recipe, Stage, TaskPlan

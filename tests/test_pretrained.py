@@ -13,9 +13,10 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import AutoModel, AutoTokenizer
 
-from minbert.batch import Packed, lay_out, pack_padded
+from minbert.batch import lay_out
 from minbert.bert import Bert
 from minbert.errors import UserError
+from minbert.packed import Packed, pack_padded
 from minbert.pretrained import load_backbone, load_bert, save_backbone
 from minbert.text import Text, word_pieces
 from tests.tiny import SPECIAL, tiny_backbone, tiny_bert

@@ -1,12 +1,11 @@
 """Examples -> Batch of packed tokens: sequences end to end, no padding.
 
-T tokens in a batch, S sequences, L tokens in the longest, B examples (S = B, or 2B where the two texts
-of a pair are read apart: first all first texts, then all second ones).
+T tokens in a batch, S sequences, B examples (S = B, or 2B where the two texts of a pair are read apart: first
+all first texts, then all second ones).
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -14,74 +13,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from minbert.packed import Packed
 from minbert.text import Ragged, Text
 
 Layout = Literal["joined", "apart"]
-
-
-@dataclass(frozen=True)
-class Packed:
-    """What the encoder reads."""
-
-    ids_T: Tensor
-    segments_T: Tensor
-    lengths_S: Tensor
-
-    @cached_property
-    def longest(self) -> int:
-        return int(self.lengths_S.max())
-
-    @cached_property
-    def starts_S(self) -> Tensor:
-        """Where each sequence begins: the place of its [CLS]."""
-        return self.lengths_S.cumsum(0) - self.lengths_S
-
-    @cached_property
-    def sequence_T(self) -> Tensor:
-        """Which sequence each token belongs to."""
-        return torch.repeat_interleave(self.lengths_S)
-
-    @cached_property
-    def positions_T(self) -> Tensor:
-        places_T = torch.arange(len(self.ids_T), device=self.ids_T.device)
-        return places_T - self.starts_S[self.sequence_T]
-
-    @cached_property
-    def even(self) -> bool:
-        """All sequences are of one length: a grid of them has no holes."""
-        return len(self.ids_T) == len(self.lengths_S) * self.longest
-
-    @cached_property
-    def slots_T(self) -> Tensor:
-        """The place of each token in the S x L grid that attention needs."""
-        return self.sequence_T * self.longest + self.positions_T
-
-    @cached_property
-    def holes_SL(self) -> Tensor:
-        """Where the grid has no token."""
-        return torch.arange(self.longest, device=self.ids_T.device) >= self.lengths_S[:, None]
-
-    def grid(self, x_TW: Tensor) -> Tensor:
-        """T x W -> S x L x W, zeros in the holes."""
-        S, L, W = len(self.lengths_S), self.longest, x_TW.shape[1]
-        if self.even:
-            return x_TW.view(S, L, W)
-        return x_TW.new_zeros(S * L, W).index_copy(0, self.slots_T, x_TW).view(S, L, W)
-
-    def ungrid(self, x_SLW: Tensor) -> Tensor:
-        """S x L x W -> T x W."""
-        flat = x_SLW.reshape(-1, x_SLW.shape[-1])
-        return flat if self.even else flat.index_select(0, self.slots_T)
-
-    def to(self, device: torch.device) -> "Packed":
-        return Packed(self.ids_T.to(device), self.segments_T.to(device), self.lengths_S.to(device))
-
-
-def pack_padded(ids_SL: Tensor, mask_SL: Tensor, segments_SL: Tensor | None = None) -> Packed:
-    """The padded form that other libraries use -> packed."""
-    keep = mask_SL.bool()
-    segments_SL = torch.zeros_like(ids_SL) if segments_SL is None else segments_SL
-    return Packed(ids_SL[keep], segments_SL[keep], keep.sum(1))
 
 
 @dataclass(frozen=True)

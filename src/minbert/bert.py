@@ -1,22 +1,25 @@
 """token ids -> one vector a token: the whole encoder.
 
-T tokens in the packed batch, S sequences, L tokens in the longest, D width, H heads, K = D / H, F inner width.
+T tokens in the packed batch, S sequences, D width, F inner width.
 
-The embeddings and all matrix products work on T x D, without padding. Only attention, where tokens meet
-the other tokens of their sequence, lays them out on an S x L grid for the length of one product.
+The embeddings and all matrix products work on T x D, without padding. Only attention (attend.py), where tokens
+meet the other tokens of their sequence, lays them out on grids. Each part computes in the dtype of its input,
+whatever dtype its weights are kept in: the whole encoder runs in `Bert.dtype` from the embeddings on.
 Knows nothing of tasks, heads or files. Devlin et al. 2019, https://arxiv.org/abs/1810.04805
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from minbert.batch import Packed
+from minbert.attend import attend
 from minbert.dropout import Dropout, Noise
+from minbert.packed import Grid, Packed
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": functional.gelu,
@@ -24,6 +27,8 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": functional.relu,
     "silu": functional.silu,
 }
+# Which token vectors of the last layer are wanted: of all tokens, or of the first of each sequence.
+Reads = Literal["all", "first"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,16 @@ class Shape:
     attention_dropout: float = 0.1
 
 
+class Linear(nn.Linear):
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.linear(x, self.weight.to(x.dtype), self.bias.to(x.dtype))
+
+
+class Norm(nn.LayerNorm):
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.layer_norm(x, self.normalized_shape, self.weight.to(x.dtype), self.bias.to(x.dtype), self.eps)
+
+
 class Embeddings(nn.Module):
     """Word + position + segment, normed."""
 
@@ -51,7 +66,7 @@ class Embeddings(nn.Module):
         self.word = nn.Embedding(shape.vocabulary, shape.width)
         self.position = nn.Embedding(shape.positions, shape.width)
         self.segment = nn.Embedding(shape.segments, shape.width)
-        self.norm = nn.LayerNorm(shape.width, shape.norm_epsilon)
+        self.norm = Norm(shape.width, shape.norm_epsilon)
         self.dropout = Dropout(shape.dropout, noise)
 
     def forward(self, packed: Packed) -> Tensor:
@@ -66,21 +81,23 @@ class Attention(nn.Module):
         super().__init__()
         self.heads = shape.heads
         # query, key and value in one product
-        self.qkv = nn.Linear(shape.width, 3 * shape.width)
-        self.output = nn.Linear(shape.width, shape.width)
+        self.qkv = Linear(shape.width, 3 * shape.width)
+        self.output = Linear(shape.width, shape.width)
         self.dropout = Dropout(shape.attention_dropout, noise)
 
     def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:
-        qkv_SLW = packed.grid(self.qkv(x_TD))
-        S, L, W = qkv_SLW.shape
-        K = W // 3 // self.heads
-        q_SHLK, k_SHLK, v_SHLK = qkv_SLW.view(S, L, 3, self.heads, K).permute(2, 0, 3, 1, 4)
-        scores_SHLL = (q_SHLK * K**-0.5) @ k_SHLK.transpose(-1, -2)
-        if not packed.even:
-            scores_SHLL = scores_SHLL.masked_fill(packed.holes_SL[:, None, None, :], float("-inf"))
-        weights_SHLL = self.dropout(scores_SHLL.softmax(-1))
-        mixed_SLD = (weights_SHLL @ v_SHLK).transpose(1, 2).reshape(S, L, W // 3)
-        return self.output(packed.ungrid(mixed_SLD))  # type: ignore[no-any-return]
+        return self.mix(None, self.qkv(x_TD), packed.grid, packed.grid)
+
+    def firsts(self, x_TD: Tensor, first_SD: Tensor, packed: Packed) -> Tensor:
+        """What the first token of each sequence takes from all its tokens, S x D."""
+        D = x_TD.shape[1]
+        weight, bias = self.qkv.weight.to(x_TD.dtype), self.qkv.bias.to(x_TD.dtype)
+        q_SD = functional.linear(first_SD, weight[:D], bias[:D])
+        return self.mix(q_SD, functional.linear(x_TD, weight[D:], bias[D:]), packed.first_grid, packed.grid)
+
+    def mix(self, q_TD: Tensor | None, kv_TW: Tensor, queries: Grid, keys: Grid) -> Tensor:
+        dropout = self.dropout
+        return self.output(attend(q_TD, kv_TW, queries, keys, self.heads, dropout.rate_now, dropout.noise))  # type: ignore[no-any-return]
 
 
 class Layer(nn.Module):
@@ -89,17 +106,25 @@ class Layer(nn.Module):
     def __init__(self, shape: Shape, noise: Noise) -> None:
         super().__init__()
         self.attention = Attention(shape, noise)
-        self.attention_norm = nn.LayerNorm(shape.width, shape.norm_epsilon)
-        self.inner = nn.Linear(shape.width, shape.inner)
-        self.outer = nn.Linear(shape.inner, shape.width)
-        self.norm = nn.LayerNorm(shape.width, shape.norm_epsilon)
+        self.attention_norm = Norm(shape.width, shape.norm_epsilon)
+        self.inner = Linear(shape.width, shape.inner)
+        self.outer = Linear(shape.inner, shape.width)
+        self.norm = Norm(shape.width, shape.norm_epsilon)
         self.dropout = Dropout(shape.dropout, noise)
         self.activation = ACTIVATIONS[shape.activation]
 
     def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:
-        x_TD = self.attention_norm(x_TD + self.dropout(self.attention(x_TD, packed)))
-        y_TD = self.outer(self.activation(self.inner(x_TD)))
-        return self.norm(x_TD + self.dropout(y_TD))  # type: ignore[no-any-return]
+        return self.feed_forward(x_TD, self.attention(x_TD, packed))
+
+    def firsts(self, x_TD: Tensor, packed: Packed) -> Tensor:
+        """The same for the first token of each sequence alone, S x D."""
+        first_SD = x_TD.index_select(0, packed.starts_S)
+        return self.feed_forward(first_SD, self.attention.firsts(x_TD, first_SD, packed))
+
+    def feed_forward(self, x_XD: Tensor, attended_XD: Tensor) -> Tensor:
+        x_XD = self.attention_norm(self.dropout.add(x_XD, attended_XD))
+        y_XD = self.outer(self.activation(self.inner(x_XD)))
+        return self.norm(self.dropout.add(x_XD, y_XD))  # type: ignore[no-any-return]
 
 
 class Bert(nn.Module):
@@ -107,20 +132,26 @@ class Bert(nn.Module):
         super().__init__()
         self.shape = shape
         self.noise = noise or Noise()
+        # what it computes in; the weights may be kept in another
+        self.dtype = torch.float32
         self.embeddings = Embeddings(shape, self.noise)
         self.layers = nn.ModuleList(Layer(shape, self.noise) for _ in range(shape.layers))
-        self.pooler = nn.Linear(shape.width, shape.width)
+        self.pooler = Linear(shape.width, shape.width)
         self.apply(initialise)
 
-    def forward(self, packed: Packed) -> Tensor:
-        """One vector a token, T x D."""
-        return self.encode(self.embeddings(packed), packed)
+    def forward(self, packed: Packed, reads: Reads = "all") -> Tensor:
+        """One vector a token, T x D; or only those of the first tokens, S x D."""
+        return self.encode(self.embeddings(packed), packed, reads)
 
-    def encode(self, x_TD: Tensor, packed: Packed) -> Tensor:
+    def encode(self, x_TD: Tensor, packed: Packed, reads: Reads = "all") -> Tensor:
         """The same from the embeddings on, for those who want to change these first."""
-        for layer in self.layers:
+        x_TD = x_TD.to(self.dtype)
+        last = self.layers[-1]
+        assert isinstance(last, Layer)
+        for layer in self.layers[:-1]:
             x_TD = layer(x_TD, packed)
-        return x_TD
+        # what nobody reads is not computed: most of the last layer, where only [CLS] goes on
+        return last.firsts(x_TD, packed) if reads == "first" else last(x_TD, packed)
 
     def pool(self, x_TD: Tensor, packed: Packed) -> Tensor:
         """BERT's own sentence vector, S x D: the first token through one more layer."""

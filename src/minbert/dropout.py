@@ -14,14 +14,24 @@ class Noise:
     def __init__(self, seed: int = 0) -> None:
         self.generator = torch.Generator().manual_seed(seed)
 
+    def to(self, device: torch.device) -> None:
+        """Draw on this device from now on, from a new generator of the same seed."""
+        if device != self.generator.device:
+            self.generator = torch.Generator(device).manual_seed(self.generator.initial_seed())
+
     def keep(self, x: Tensor, rate: float) -> Tensor:
         """A mask of the shape of x: true with probability 1 - rate."""
         count = x.numel()
-        bits = torch.empty((count + 3) // 4, dtype=torch.int64)
+        bits = torch.empty((count + 3) // 4, dtype=torch.int64, device=self.generator.device)
         bits.random_(-(2**63), None, generator=self.generator)
         # at most the largest 16-bit number: one more would wrap around and keep all
         kept = bits.view(torch.int16)[:count] >= min(round(rate * 2**16), 2**16 - 1) - 2**15
-        return kept.view(x.shape).to(x.device)
+        return kept.view(x.shape)
+
+    def mask(self, x: Tensor, rate: float) -> Tensor:
+        """What x is multiplied with: 0, or 1 / (1 - rate)."""
+        scale = torch.full((), 1 / (1 - rate), dtype=x.dtype, device=x.device)
+        return torch.where(self.keep(x, rate), scale, torch.zeros_like(scale))
 
     def state(self) -> Tensor:
         return self.generator.get_state()
@@ -38,7 +48,13 @@ class Dropout(nn.Module):
         self.rate = rate
         self.noise = noise
 
+    @property
+    def rate_now(self) -> float:
+        return self.rate if self.training else 0.0
+
     def forward(self, x: Tensor) -> Tensor:
-        if not self.training or self.rate == 0:
-            return x
-        return x * self.noise.keep(x, self.rate).to(x.dtype).mul_(1 / (1 - self.rate))
+        return x * self.noise.mask(x, self.rate) if self.rate_now else x
+
+    def add(self, x: Tensor, y: Tensor) -> Tensor:
+        """x + what is left of y, in one pass over them."""
+        return torch.addcmul(x, y, self.noise.mask(y, self.rate)) if self.rate_now else x + y

@@ -5,12 +5,14 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from minbert.batch import Batch, Layout, Packed
-from minbert.bert import Bert
+from minbert.batch import Batch, Layout
+from minbert.bert import Bert, Reads
 from minbert.errors import UserError
 from minbert.heads import HEADS, Head
 from minbert.heads.base import Place
 from minbert.losses import DEFAULTS, LOSSES, Loss
+from minbert.machine import matrix_work
+from minbert.packed import Packed
 from minbert.pairings import PAIRINGS, Pairing
 from minbert.poolings import POOLINGS, Pooling
 from minbert.recipe import TaskPlan
@@ -48,10 +50,14 @@ class TaskParts(nn.Module):
     def layout(self) -> Layout:
         return self.pairing.layout
 
+    @property
+    def reads(self) -> Reads:
+        """Which of the encoder's token vectors are looked at."""
+        return "first" if self.pairing.reads == self.pooling.reads == "first" else "all"
+
     def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:
         """The encoder's token vectors -> the head's output, B x O."""
-        x_TD = self.pairing(x_TD, packed)
-        vectors_SD = self.pooling(x_TD, packed)
+        vectors_SD = self.pooling(self.pairing(x_TD, packed).float(), packed)
         return self.head(*vectors_SD.chunk(self.vectors))  # type: ignore[no-any-return]
 
 
@@ -74,7 +80,13 @@ class Model(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         """The raw output of the batch's task, B x O."""
-        return self.task(batch.task)(self.bert(batch.packed), batch.packed)  # type: ignore[no-any-return]
+        parts = self.task(batch.task)
+        x_TD = self.bert(batch.packed, parts.reads)
+        return parts(x_TD, batch.packed.firsts if parts.reads == "first" else batch.packed)  # type: ignore[no-any-return]
+
+    def work(self, batch: Batch) -> float:
+        """Floating-point operations of the encoder's matrix products, forwards."""
+        return matrix_work(self.bert.shape, batch.packed, self.task(batch.task).reads)
 
     def loss(self, batch: Batch) -> Tensor:
         assert batch.labels_B is not None

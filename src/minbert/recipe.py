@@ -16,6 +16,9 @@ from minbert.variants import Spec, fill, settings_of
 SHIPPED = Path(__file__).parent / "recipes"
 
 
+Precision = Literal["auto", "fp32", "bf16"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class TaskPlan:
     """How one task is learned."""
@@ -132,6 +135,8 @@ class Recipe:
     tasks: dict[str, TaskPlan]
     stages: tuple[Stage, ...] = (Stage(),)
     balancer: Spec = "sum"
+    # what the encoder computes in; the weights stay fp32. auto: bf16 where the machine multiplies it fast
+    precision: Precision = "auto"
     optimiser: Optimiser = field(default_factory=Optimiser)
     selection: Selection = field(default_factory=Selection)
 

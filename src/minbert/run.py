@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,11 @@ from minbert import rundir
 from minbert.answers import write_answers
 from minbert.curves import draw_curves
 from minbert.evaluate import fill_answers, no_answers
+from minbert.machine import matrix_rate
 from minbert.metrics import direction, overall, score
 from minbert.model import Model
 from minbert.prepare import Part, Prepared, prepare
+from minbert.profile import Profile
 from minbert.recipe import Recipe
 from minbert.trainer import Step, train
 
@@ -32,6 +34,8 @@ class Started:
     skipped: dict[str, int]
     parameters: dict[str, int]
     steps: int
+    # floating-point operations a second of a matrix product of this size here
+    rate: float
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,7 @@ def start_run(
     skip_bad_rows: bool = False,
     force: bool = False,
     measure_before: bool = False,
+    profile: bool = False,
 ) -> Iterator[Event]:
     """Train a recipe into a run directory. Mistakes stop before the directory is made or touched."""
     rundir.check_free(out, force)
@@ -85,7 +90,7 @@ def start_run(
         rundir.write_recipe(out, ready)
         yield started(ready)
         before = (yield from measure(ready.model, ready.dev)) if measure_before else {}
-        early = yield from learn(ready, out)
+        early = yield from learn(ready, out, profile)
         model, _ = rundir.load_model(out)
         (out / "predictions").mkdir()
         scores = yield from measure(model, ready.dev, out / "predictions")
@@ -101,24 +106,28 @@ def start_run(
 
 def started(ready: Prepared) -> Started:
     parts = {name: (ready.train[name].examples, ready.dev[name].examples) for name in ready.tasks}
+    shape = ready.model.bert.shape
     return Started(
         {name: (len(train_rows), len(dev_rows)) for name, (train_rows, dev_rows) in parts.items()},
         {name: sum(len(rows.skipped) for rows in both) for name, both in parts.items()},
         ready.model.counts(),
         ready.steps,
+        matrix_rate(shape.width, shape.inner, ready.model.bert.dtype, ready.model.device),
     )
 
 
-def learn(ready: Prepared, out: Path) -> Generator[Event, None, bool]:
+def learn(ready: Prepared, out: Path, profile: bool = False) -> Generator[Event, None, bool]:
     """The steps, with an evaluation at the end of each epoch; the best model is kept in out/model.
 
     Returns whether it stopped before the last step.
     """
     recipe, best, waited, last = ready.recipe, -np.inf, 0, 0
     sample = {name: dev_sample(part, recipe.selection.rows) for name, part in ready.dev.items()}
-    with closing(Log(out)) as log:
+    with closing(Log(out)) as log, closing(Profile(out)) if profile else nullcontext() as watched:
         for step in train(ready.model, ready.plans, ready.feeds, ready.balancer, recipe.optimiser):
             last = step.number
+            if watched is not None:
+                watched.step()
             log.step(step)
             yield step
             if not step.ends_epoch:

@@ -125,6 +125,8 @@ def about_this_run(ready: Prepared, skip_bad_rows: bool) -> dict[str, Any]:
         "command": shlex.join(sys.argv),
         "seed": ready.recipe.seed,
         "backbone": ready.recipe.backbone,
+        "device": str(ready.model.device),
+        "computes_in": str(ready.model.bert.dtype).removeprefix("torch."),
         "skip_bad_rows": skip_bad_rows,
         "versions": {name: version(name) for name in ("torch", "tokenizers")}
         | {"minbert": __version__, "python": platform.python_version()},

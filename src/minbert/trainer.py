@@ -27,6 +27,8 @@ class Step:
     losses: dict[str, float]
     examples: int
     tokens: int
+    # floating-point operations of its matrix products
+    work: float
     learning_rate: float
 
 
@@ -54,6 +56,7 @@ def train(
                 group["lr"] = group["base_lr"] * factor
             losses: dict[str, list[float]] = {}
             examples = tokens = 0
+            work = 0.0
             for _ in range(settings.accumulate):
                 batches = [feeds[task].draw().to(model.device) for task in plan.sampler.draw()]
                 found = {batch.task: model.loss(batch) for batch in batches}
@@ -62,6 +65,7 @@ def train(
                 balancer.backward({task: loss / settings.accumulate for task, loss in found.items()}, shared)
                 examples += sum(batch.examples for batch in batches)
                 tokens += sum(batch.tokens for batch in batches)
+                work += sum(model.work(batch) for batch in batches) * (3 if shared else 1)
             clip(free, settings.clip)
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
@@ -74,6 +78,7 @@ def train(
                 losses={task: sum(each) / len(each) for task, each in losses.items()},
                 examples=examples,
                 tokens=tokens,
+                work=work,
                 learning_rate=rate * factor,
             )
 

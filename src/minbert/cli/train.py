@@ -18,6 +18,9 @@ def train(
     set_: Set = None,
     seed: Annotated[int | None, typer.Option(help="Use this seed instead of the recipe's.")] = None,
     skip_bad_rows: SkipBadRows = False,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Also write where the time of a step goes: profile.txt, profile.json.")
+    ] = False,
     force: Force = False,
 ) -> None:
     """Train one model on all tasks of a recipe.
@@ -33,7 +36,7 @@ def train(
     overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
     chosen = read_recipe(recipe, overrides)
     console.print(f"[bold]{plain(recipe)}[/] on {plain(chosen.backbone)}: {', '.join(chosen.tasks)}")
-    events = start_run(chosen, out, data_root=data_root, skip_bad_rows=skip_bad_rows, force=force)
+    events = start_run(chosen, out, data_root=data_root, skip_bad_rows=skip_bad_rows, force=force, profile=profile)
     try:
         finished = watch(events)
     except (KeyboardInterrupt, SystemExit):

@@ -49,6 +49,8 @@ class View:
         self.losses: dict[str, float] = {}
         self.scores: dict[str, float] = {}
         self.tokens = 0
+        self.work = 0.0
+        self.rate = 0.0
         self.seconds = 0.0
         self.last = time.perf_counter()
 
@@ -57,17 +59,20 @@ class View:
         for name, (train_rows, dev_rows) in event.rows.items():
             left_out = f", {event.skipped[name]} left out" if event.skipped[name] else ""
             self.bar.console.print(f"  {name}: {train_rows:,} rows to learn, {dev_rows:,} to measure{left_out}")
+        self.rate = event.rate
         count = sum(event.parameters.values())
         self.bar.console.print(f"  {count / 1e6:.1f}M parameters, {event.steps:,} steps")
 
     def step(self, event: "Step") -> None:
         self.tokens += event.tokens
+        self.work += event.work
         self.seconds += time.perf_counter() - self.last
         for name, loss in event.losses.items():
             # a running mean: single batches jump too much to be read
             self.losses[name] = loss if name not in self.losses else 0.95 * self.losses[name] + 0.05 * loss
         each = "  ".join(f"{name} {loss:.3f}{self.score(name)}" for name, loss in self.losses.items())
-        speed = f"{self.tokens / self.seconds:,.0f} tokens/s"
+        share = self.work / self.seconds / self.rate
+        speed = f"{self.tokens / self.seconds:,.0f} tokens/s, {share:.0%} of the machine"
         # cut here what does not fit: the table would take it from the bar and the times
         note = f"{speed}  loss {each}"[: max(0, self.bar.console.width - BAR_WIDTH)]
         self.bar.update(self.training_bar, completed=event.number, note=note)

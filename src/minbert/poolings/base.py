@@ -2,10 +2,14 @@
 
 from torch import Tensor, nn
 
-from minbert.batch import Packed
+from minbert.bert import Reads
+from minbert.packed import Packed
 
 
 class Pooling(nn.Module):
+    # which token vectors it looks at
+    reads: Reads = "all"
+
     def __init__(self, width: int) -> None:
         super().__init__()
 

@@ -2,10 +2,12 @@
 
 from torch import Tensor
 
-from minbert.batch import Packed
+from minbert.packed import Packed
 from minbert.poolings.base import Pooling
 
 
 class Cls(Pooling):
+    reads = "first"
+
     def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:
-        return x_TD[packed.starts_S]
+        return x_TD.index_select(0, packed.starts_S)

@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from minbert.batch import Packed
+from minbert.packed import Packed
 from minbert.poolings.base import Pooling
 
 
