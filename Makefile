@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+PEERS  := $(VENV)/.peers
 # An active virtual environment or user site must not leak into ours.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 export PYTHONNOUSERSITE = 1
 
-.PHONY: help setup demo test check format clean
+.PHONY: help setup demo bench test check format clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -25,6 +26,13 @@ $(READY): pyproject.toml constraints.txt
 
 demo: $(READY)  ## train one model on three small tasks and ask it questions (about two minutes)
 	$(BIN)/minbert demo --out build/demo --force
+
+bench: $(PEERS)  ## measure minbert against its peers (about 25 minutes; QUICK=1: three)
+	$(BIN)/python -m bench $(if $(QUICK),--quick)
+
+$(PEERS): $(READY)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	@touch $@
 
 test: $(READY)  ## run all tests
 	$(BIN)/pytest

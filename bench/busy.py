@@ -1,0 +1,96 @@
+"""Was the machine ours while it was measured? Other processes, a host that takes time away, a slower clock."""
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median, quantiles
+from types import TracebackType
+
+import torch
+
+STAT = Path("/proc/stat")
+# shares of the machine's time that others may take before a measurement is doubted
+MOST_OTHERS = 0.08
+MOST_STOLEN = 0.04
+# a product that always takes the same time: how much slower than its best it may get, and how much it may scatter
+SLOWEST = 0.85
+MOST_SCATTER = 0.2
+SIDE = 1024
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """Processor time since the machine started, in seconds."""
+
+    total: float
+    busy: float
+    stolen: float
+    own: float
+
+
+def read_ticks() -> Ticks | None:
+    """None where the system does not tell."""
+    if not STAT.is_file():
+        return None
+    user, nice, system, idle, waiting, irq, softirq, stolen = (
+        int(word) / os.sysconf("SC_CLK_TCK") for word in STAT.read_text().splitlines()[0].split()[1:9]
+    )
+    busy = user + nice + system + irq + softirq
+    return Ticks(busy + idle + waiting + stolen, busy, stolen, sum(os.times()[:4]))
+
+
+class Pace:
+    """The rate of one fixed matrix product, now and at its best."""
+
+    def __init__(self) -> None:
+        self.a = torch.randn(SIDE, SIDE, generator=torch.Generator().manual_seed(0))
+        self.best = 0.0
+        self.measure()
+
+    def measure(self, times: int = 7) -> list[float]:
+        """GFLOP/s of each of some products."""
+        rates = []
+        for _ in range(times):
+            began = time.perf_counter()
+            self.a @ self.a
+            rates.append(2 * SIDE**3 / (time.perf_counter() - began) / 1e9)
+        self.best = max(self.best, median(rates))
+        return rates
+
+
+class Watch:
+    """`with Watch(pace) as watch:` ... then `watch.doubts` says what speaks against trusting the times within."""
+
+    def __init__(self, pace: Pace) -> None:
+        self.pace = pace
+        self.doubts: list[str] = []
+
+    def __enter__(self) -> "Watch":
+        self.rates = self.pace.measure()
+        self.began = read_ticks()
+        return self
+
+    def look(self) -> None:
+        """Compare with the beginning; a row that is finished in the middle of a measurement needs its own answer."""
+        ended = read_ticks()
+        rates = self.rates + self.pace.measure()
+        self.doubts = []
+        if self.began is not None and ended is not None:
+            total = max(ended.total - self.began.total, 1e-9)
+            others = (ended.busy - self.began.busy - (ended.own - self.began.own)) / total
+            stolen = (ended.stolen - self.began.stolen) / total
+            if others > MOST_OTHERS:
+                self.doubts.append(f"other processes used {others:.0%} of the machine")
+            if stolen > MOST_STOLEN:
+                self.doubts.append(f"the host took {stolen:.0%} of the machine's time away")
+        if median(rates) < SLOWEST * self.pace.best:
+            self.doubts.append(f"a fixed matrix product ran at {median(rates) / self.pace.best:.0%} of its best rate")
+        low, _, high = quantiles(rates, n=4)
+        if (high - low) / median(rates) > MOST_SCATTER:
+            self.doubts.append(f"the rate of a fixed matrix product varied from {low:.0f} to {high:.0f} GFLOP/s")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, wrong: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.look()
