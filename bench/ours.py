@@ -68,7 +68,8 @@ def write_recipe(folder: Path, backbone: Path, tasks: Mapping[str, TaskRows], en
     stage: dict[str, Any] = {"sampler": "round_robin"}
     recipe = {
         "backbone": str(backbone.resolve()),
-        "tasks": {name: {"task": f"{name}.toml", "batch_size": BATCH} for name in tasks},
+        # the vector of [CLS], as the peer reads it
+        "tasks": {name: {"task": f"{name}.toml", "batch_size": BATCH, "pooling": "cls"} for name in tasks},
         "stages": [stage | ({"steps_per_epoch": ENDLESS} if endless else {})],
     }
     path = folder / "recipe.toml"

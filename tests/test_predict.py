@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import minbert
 from minbert.errors import UserError
@@ -12,10 +13,16 @@ from tests.workbench import demo_recipe, run_all
 
 
 @pytest.fixture(scope="module")
-def model(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+def run(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = tmp_path_factory.mktemp("runs") / "run"
-    run_all(demo_recipe(tiny, "tasks.similarity.pairing=apart", "tasks.similarity.head=cosine"), run)
-    return minbert.load(run)
+    recipe = demo_recipe(tiny, "tasks.similarity.pairing=apart", "tasks.similarity.head=cosine", steps=30)
+    run_all(recipe, run)
+    return run
+
+
+@pytest.fixture(scope="module")
+def model(run: Path) -> Predictor:
+    return minbert.load(run, "fp32")
 
 
 TEXTS = ["Short.", "A much longer text, with many more words than the short one has.", "Ünïcödé 🎈", "", "x" * 5000]
@@ -40,6 +47,20 @@ def test_pairs_are_answered_in_the_order_given(model: Predictor) -> None:
     )
     # and that of a text with itself is the highest score
     assert model.predict("similarity", [(TEXTS[1], TEXTS[1])])[0].score == pytest.approx(5, abs=1e-4)
+
+
+def test_in_bf16_the_labels_stay_and_scores_differ_in_the_third_digit(run: Path, model: Predictor) -> None:
+    rough = minbert.load(run, "bf16")
+    assert rough.model.bert.pooler.weight.dtype == torch.bfloat16
+    ours, theirs = rough.predict("sentiment", TEXTS), model.predict("sentiment", TEXTS)
+    assert [answer.label for answer in ours] == [answer.label for answer in theirs]
+    for mine, other in zip(ours, theirs, strict=True):
+        assert mine.probabilities == pytest.approx(other.probabilities, abs=5e-3)
+    alone = [rough.predict("sentiment", [text])[0].label for text in TEXTS]
+    assert alone == [answer.label for answer in ours]
+    vectors = rough.embed(TEXTS, normalise=True)
+    assert vectors.dtype == np.float32
+    assert ((vectors * model.embed(TEXTS, normalise=True)).sum(1) > 0.999).all()
 
 
 def test_labels_are_what_people_read(model: Predictor) -> None:

@@ -7,14 +7,18 @@ from minbert.errors import UserError
 
 if TYPE_CHECKING:
     from minbert.predict import Predictor
+    from minbert.recipe import Precision
 
 __version__ = "0.1.0"
 __all__ = ["UserError", "load"]
 
 
-def load(run: "str | Path") -> "Predictor":
-    """The trained model of a run: `minbert.load("runs/baseline").predict("sst", ["A fine film."])`."""
+def load(run: "str | Path", precision: "Precision" = "auto") -> "Predictor":
+    """The trained model of a run: `minbert.load("runs/baseline").predict("sst", ["A fine film."])`.
+
+    `precision`: what the encoder computes in, "fp32", "bf16", or "auto": bf16 where this machine multiplies it fast.
+    """
     # torch takes a second to import: only who loads a model waits for it
     from minbert.predict import load
 
-    return load(run)
+    return load(run, precision)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import torch
 
-from minbert.bert import Reads, Shape
+from minbert.bert import Bert, Reads, Shape
 from minbert.packed import Packed
 from minbert.recipe import Precision
 
@@ -34,6 +34,14 @@ def best_dtype(precision: Precision, device: torch.device) -> torch.dtype:
     # torch before 2.10 cannot tell
     able: Mapping[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()
     return torch.bfloat16 if any(able.get(unit) for unit in BF16_UNITS) else torch.float32
+
+
+def place(bert: Bert, precision: Precision, *, answering: bool = False) -> None:
+    """Onto the fastest device, computing in this precision; to answer, the weights are kept in it too."""
+    device = best_device()
+    bert.dtype = best_dtype(precision, device)
+    bert.noise.to(device)
+    bert.to(device, bert.dtype if answering else None)
 
 
 def matrix_work(shape: Shape, packed: Packed, reads: Reads = "all") -> float:

@@ -11,11 +11,11 @@ from minbert.errors import UserError
 from minbert.heads import HEADS, Head
 from minbert.heads.base import Place
 from minbert.losses import DEFAULTS, LOSSES, Loss
-from minbert.machine import matrix_work
+from minbert.machine import matrix_work, place
 from minbert.packed import Packed
 from minbert.pairings import PAIRINGS, Pairing
 from minbert.poolings import POOLINGS, Pooling
-from minbert.recipe import TaskPlan
+from minbert.recipe import Precision, TaskPlan
 from minbert.task import Task
 from minbert.variants import build, split_spec
 
@@ -83,6 +83,11 @@ class Model(nn.Module):
         parts = self.task(batch.task)
         x_TD = self.bert(batch.packed, parts.reads)
         return parts(x_TD, batch.packed.firsts if parts.reads == "first" else batch.packed)  # type: ignore[no-any-return]
+
+    def place(self, precision: Precision, *, answering: bool = False) -> None:
+        """Onto the fastest device; the encoder computes in this precision, the tasks' own parts in fp32."""
+        place(self.bert, precision, answering=answering)
+        self.parts.to(self.device)
 
     def work(self, batch: Batch) -> float:
         """Floating-point operations of the encoder's matrix products, forwards."""

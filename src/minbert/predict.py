@@ -14,9 +14,11 @@ from minbert.bert import Bert
 from minbert.errors import UserError, did_you_mean
 from minbert.evaluate import BUDGET, fill_answers, no_answers, sequences_for
 from minbert.hub import find_backbone
+from minbert.machine import place
 from minbert.model import Model
 from minbert.poolings import POOLINGS
 from minbert.pretrained import load_backbone
+from minbert.recipe import Precision
 from minbert.rundir import load_model, model_folder
 from minbert.task import Task
 from minbert.text import Text
@@ -75,9 +77,9 @@ class Predictor:
         return vectors
 
 
-def load(path: str | Path) -> Predictor:
+def load(path: str | Path, precision: Precision = "auto") -> Predictor:
     """The model of a run."""
-    return Predictor(*load_model(Path(path)))
+    return Predictor(*load_model(Path(path), precision))
 
 
 def columns_of(task: Task, texts: Sequence[str] | Sequence[Sequence[str]]) -> tuple[list[str], ...]:
@@ -102,12 +104,13 @@ def to_answer(task: Task, row: npt.NDArray[Any]) -> Answer:
     return Answer(label=task.answers[int(row.argmax())], probabilities=probabilities)
 
 
-def load_encoder(name: str) -> tuple[Bert, Text]:
+def load_encoder(name: str, precision: Precision = "auto") -> tuple[Bert, Text]:
     """The encoder of a run or of a backbone."""
     if model_folder(Path(name)) is not None:
-        model, text = load_model(Path(name))
+        model, text = load_model(Path(name), precision)
         return model.bert, text
     bert, text = load_backbone(find_backbone(name))
+    place(bert, precision, answering=True)
     return bert.eval(), text
 
 
@@ -128,7 +131,7 @@ def fill_vectors(
         bert.eval()
         with torch.inference_mode():
             packed = sequences.pack(rows).to(bert.pooler.weight.device)
-            some = pool(bert(packed), packed)
+            some = pool(bert(packed, pool.reads).float(), packed.firsts if pool.reads == "first" else packed)
             if normalise:
                 some = torch.nn.functional.normalize(some, dim=1)
             vectors[rows] = some.float().cpu().numpy()

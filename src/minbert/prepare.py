@@ -18,7 +18,6 @@ from minbert.evaluate import sequences_for
 from minbert.heads import HEADS
 from minbert.hub import find_backbone
 from minbert.losses import DEFAULTS, LOSSES
-from minbert.machine import best_device, best_dtype
 from minbert.model import Model
 from minbert.pairings import PAIRINGS
 from minbert.poolings import POOLINGS
@@ -64,10 +63,7 @@ def prepare(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False)
     outline(recipe, recipe.read_tasks(), backbone)
     tasks, train_rows, dev_rows = read_data(recipe, data_root, skip_bad_rows)
     model, text = build_model(recipe, tasks, backbone)
-    device = best_device()
-    model.to(device)
-    model.bert.noise.to(device)
-    model.bert.dtype = best_dtype(recipe.precision, device)
+    model.place(recipe.precision)
 
     def laid_out(rows: dict[str, Examples]) -> dict[str, Part]:
         return {name: Part(each, sequences_for(model, name, text, each.texts)) for name, each in rows.items()}

@@ -91,7 +91,7 @@ def start_run(
         yield started(ready)
         before = (yield from measure(ready.model, ready.dev)) if measure_before else {}
         early = yield from learn(ready, out, profile)
-        model, _ = rundir.load_model(out)
+        model, _ = rundir.load_model(out, recipe.precision)
         (out / "predictions").mkdir()
         scores = yield from measure(model, ready.dev, out / "predictions")
     except BaseException as wrong:

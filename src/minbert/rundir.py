@@ -25,7 +25,7 @@ from minbert.errors import UserError
 from minbert.model import Model
 from minbert.prepare import Prepared, seeded, written_out
 from minbert.pretrained import load_backbone, save_backbone
-from minbert.recipe import TaskPlan
+from minbert.recipe import Precision, TaskPlan
 from minbert.table import Examples, locate, read_examples, read_split
 from minbert.task import Task, read_task, task_from
 from minbert.text import Text
@@ -197,8 +197,8 @@ def model_folder(path: Path) -> Path | None:
     return None
 
 
-def load_model(path: Path) -> tuple[Model, Text]:
-    """The best model of a run."""
+def load_model(path: Path, precision: Precision = "auto") -> tuple[Model, Text]:
+    """The best model of a run, ready to answer."""
     folder = model_folder(path)
     if folder is None:
         if not path.exists():
@@ -217,4 +217,5 @@ def load_model(path: Path) -> tuple[Model, Text]:
     for name, part in model.tasks.items():
         own = {key.removeprefix(f"{name}."): tensor for key, tensor in state.items() if key.startswith(f"{name}.")}
         part.load_state_dict(own)
+    model.place(precision, answering=True)
     return model.eval(), text

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from minbert.cli.options import Force
+from minbert.cli.options import Force, Precision
 from minbert.cli.predict import check_output
 from minbert.cli.screen import errors, progress
 from minbert.errors import UserError
@@ -18,6 +18,7 @@ def embed(
     pooling: Annotated[str, typer.Option(help="How the token vectors become one: mean or cls.")] = "mean",
     normalise: Annotated[bool, typer.Option("--normalise", help="Scale each vector to length 1.")] = False,
     max_length: Annotated[int, typer.Option(min=8, help="Tokens a text; what is longer is cut.")] = 128,
+    precision: Precision = "auto",
     force: Force = False,
 ) -> None:
     """Turn each line of a text file into a vector.
@@ -40,7 +41,7 @@ def embed(
 
     from minbert.predict import fill_vectors, load_encoder
 
-    bert, text = load_encoder(model)
+    bert, text = load_encoder(model, precision)
     vectors = np.empty((len(texts), bert.shape.width), np.float32)
     batches = fill_vectors(bert, text, texts, vectors, pooling, normalise=normalise, max_length=max_length)
     with progress() as bar:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from minbert.cli.options import AsJson, DataRoot, RunFolder, SkipBadRows
+from minbert.cli.options import AsJson, DataRoot, Precision, RunFolder, SkipBadRows
 from minbert.cli.screen import console, progress, table
 from minbert.errors import UserError
 
@@ -23,6 +23,7 @@ def evaluate(
         typer.Option("--data", metavar="TASK=FILE", help="Measure this task on this file. May be repeated."),
     ] = None,
     data_root: DataRoot = None,
+    precision: Precision = "auto",
     skip_bad_rows: SkipBadRows = False,
     as_json: AsJson = False,
 ) -> None:
@@ -39,7 +40,7 @@ def evaluate(
     from minbert.table import read_examples
 
     named = dict(split_option(option) for option in data or [])
-    predictor = load(run)
+    predictor = load(run, precision)
     for name in named:
         predictor.task(name)
     tasks = {name: task for name, task in predictor.tasks.items() if not named or name in named}

@@ -1,7 +1,7 @@
 """Options that several commands have."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,5 +16,9 @@ Set = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Override a setting: --set stages.0.epochs=3. May be repeated."),
 ]
 SkipBadRows = Annotated[bool, typer.Option("--skip-bad-rows", help="Leave bad rows out and count them.")]
+Precision = Annotated[
+    Literal["auto", "fp32", "bf16"],
+    typer.Option(help="What the encoder computes in. auto: bf16 where this machine multiplies it fast, else fp32."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace what an earlier call wrote there.")]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from minbert.cli.options import AsJson, Force, RunFolder, SkipBadRows
+from minbert.cli.options import AsJson, Force, Precision, RunFolder, SkipBadRows
 from minbert.cli.screen import console, errors, plain, progress, table
 from minbert.errors import UserError
 
@@ -30,6 +30,7 @@ def predict(
         Literal["auto", "course"],
         typer.Option("--format", help="course: `id , prediction`, as the course's graders read."),
     ] = "auto",
+    precision: Precision = "auto",
     skip_bad_rows: SkipBadRows = False,
     as_json: AsJson = False,
     force: Force = False,
@@ -47,7 +48,7 @@ def predict(
     from minbert.predict import load
 
     if input_ is None and output is None and text is not None:
-        answer_one(load(run), task, [text] if text2 is None else [text, text2], as_json)
+        answer_one(load(run, precision), task, [text] if text2 is None else [text, text2], as_json)
     elif input_ is not None and output is not None and text is None:
         check_output(input_, output, force)
         from minbert.answers import write_answers, write_course
@@ -57,7 +58,7 @@ def predict(
 
         if format_ == "auto":
             format_of(output)
-        predictor = load(run)
+        predictor = load(run, precision)
         chosen = predictor.task(task)
         examples = read_examples(input_, chosen, labelled=False, skip_bad_rows=skip_bad_rows)
         answers = no_answers(chosen, len(examples))
