@@ -80,7 +80,8 @@ def embedding(context: Context) -> Iterator[tuple[str, Result]]:
         for each in tried
     ]
     seconds = seconds_to_load(fastest.backend)
-    note = "; ".join([f"ours {mine}", *shown, *absent, f"the peer takes {seconds:.1f} s of it to load"])
+    how = "ONNX and OpenVINO programs were exported here and put inside sentence-transformers, see bench/backends.py"
+    note = "; ".join([f"ours {mine}", *shown, *absent, how, f"the peer takes {seconds:.1f} s of it to load"])
     name = f"sentence-transformers at its fastest, {fastest.backend.name}, {fastest.backend.version}"
     yield "embed-best", as_rate(compared, context, note, name)
 

@@ -1,5 +1,7 @@
 """The work of a training step, counted instead of timed: what crept in would show here on any machine."""
 
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +19,7 @@ from minbert.prepare import Prepared, prepare
 from minbert.table import read_split
 from minbert.task import read_task
 from minbert.text import load_text
-from tests.workbench import demo_recipe
+from tests.workbench import demo_recipe, run_all
 
 LAYERS = 2  # of the tiny encoder
 
@@ -97,3 +99,16 @@ def test_no_work_is_left_behind_for_rows_nobody_trains(ready: Prepared) -> None:
     with Calls() as calls:
         step()
     assert calls.counts["aten::mm"] <= 2
+
+
+def test_the_first_answer_waits_for_nothing_it_does_not_need(tiny: Path, tmp_path: Path) -> None:
+    """torch's compiler takes two seconds to import; making modules without numbers must not ask for it."""
+    run_all(demo_recipe(tiny), tmp_path / "run")
+    asked = "import sys, minbert; minbert.load(sys.argv[1]).predict('sentiment', ['A text.'])"
+    heavy = (
+        "print([name for name in ('torch._dynamo', 'matplotlib', 'transformers') if name in sys.modules])"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", f"{asked}; {heavy}", tmp_path / "run"], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip() == "[]"

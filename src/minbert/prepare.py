@@ -12,6 +12,7 @@ from minbert.balancers import BALANCERS
 from minbert.balancers.base import Balancer
 from minbert.batch import Sequences
 from minbert.bert import Bert
+from minbert.blank import blank
 from minbert.dropout import Noise
 from minbert.errors import UserError, did_you_mean
 from minbert.evaluate import sequences_for
@@ -93,7 +94,7 @@ def outline(recipe: Recipe, tasks: Mapping[str, Task], backbone: Path) -> Model:
         for name, task in tasks.items()
     }
     shape, _ = read_config(backbone)
-    with torch.device("meta"):
+    with blank():
         model = Model(Bert(shape), known, recipe.tasks, recipe.where)
     check_free(recipe, model)
     return model

@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from minbert.bert import ACTIVATIONS, Bert, Shape
+from minbert.blank import blank
 from minbert.dropout import Noise
 from minbert.errors import UserError
 from minbert.text import Text, load_text
@@ -146,7 +147,7 @@ def load_bert(folder: Path, noise: Noise | None = None) -> Bert:
     """The encoder of a model folder, in fp32. A missing pooler keeps its fresh weights."""
     shape, _ = read_config(folder)
     theirs = {plain_name(name): tensor for name, tensor in read_tensors(folder).items()}
-    with torch.device("meta"):
+    with blank():
         bert = Bert(shape, noise)
     wanted = {name: parameter.shape for name, parameter in bert.named_parameters()}
     ours: dict[str, Tensor] = {}
