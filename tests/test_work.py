@@ -105,9 +105,7 @@ def test_the_first_answer_waits_for_nothing_it_does_not_need(tiny: Path, tmp_pat
     """torch's compiler takes two seconds to import; making modules without numbers must not ask for it."""
     run_all(demo_recipe(tiny), tmp_path / "run")
     asked = "import sys, minbert; minbert.load(sys.argv[1]).predict('sentiment', ['A text.'])"
-    heavy = (
-        "print([name for name in ('torch._dynamo', 'matplotlib', 'transformers') if name in sys.modules])"
-    )
+    heavy = "print([name for name in ('torch._dynamo', 'matplotlib', 'transformers') if name in sys.modules])"
     found = subprocess.run(
         [sys.executable, "-c", f"{asked}; {heavy}", tmp_path / "run"], capture_output=True, text=True, check=True
     )
