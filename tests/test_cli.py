@@ -5,42 +5,13 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from minbert.cli import COMMANDS, main
-from tests.workbench import DEMO, demo_recipe, run_all, write_csv
-
-
-@dataclass(frozen=True)
-class Said:
-    code: int
-    out: str
-    err: str
-
-
-Minbert = Callable[..., Said]
-
-
-@pytest.fixture
-def minbert(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Minbert:
-    """Run the real command in this process."""
-
-    def run(*words: object) -> Said:
-        monkeypatch.setattr(sys, "argv", ["minbert", *map(str, words)])
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = stop.code if isinstance(stop.code, int) else 0
-        said = capsys.readouterr()
-        return Said(code, said.out, said.err)
-
-    return run
+from minbert.cli import COMMANDS
+from tests.workbench import DEMO, Minbert, Said, demo_recipe, run_all, write_csv
 
 
 @pytest.fixture(scope="module")

@@ -409,7 +409,7 @@ def test_a_bad_override_says_what_is_wrong(here: Path, override: str, reason: st
         ),
         (
             SST + "[[stages]]\nfree = 'head'",
-            "setting 'free' of stage 0 should be 'all' or 'heads', not 'head'.",
+            'stage 0: \'free\' is "all", "parts", "heads" or "top 2" (layers), not \'head\'',
         ),
         (SST + "[selection]\nrows = 0", "'selection': 'patience' and 'rows' are at least 1"),
         (

@@ -5,16 +5,16 @@ from typing import Any, Literal
 
 import pytest
 
-from minbert.dropout import Noise
 from minbert.errors import UserError, did_you_mean
 from minbert.heads import HEADS
 from minbert.heads.base import Place
 from minbert.heads.linear import Linear
 from minbert.task import read_task
 from minbert.variants import build, convert, describe, fill, settings_of, split_spec
+from tests.tiny import encoder_of
 
 WHERE = "recipes/x.toml"
-PLACE = Place(read_task("sst"), width=4, vectors=1, outputs=5, noise=Noise())
+PLACE = Place(read_task("sst"), encoder_of(4), vectors=1, outputs=5)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,8 @@ def test_a_misspelt_setting_is_named_with_its_file_and_the_right_spelling() -> N
 def test_a_setting_like_no_other_is_answered_with_the_known_ones() -> None:
     with pytest.raises(UserError) as caught:
         build("head", HEADS, {"name": "linear", "zzz": 1}, WHERE, PLACE)
-    assert str(caught.value) == ("recipes/x.toml: unknown setting 'zzz' of head 'linear'. Known: dropout, features.")
+    expected = "recipes/x.toml: unknown setting 'zzz' of head 'linear'. Known: bias, dropout, features."
+    assert str(caught.value) == expected
 
 
 def test_a_technique_is_built_from_its_bare_name_or_from_a_table() -> None:
@@ -75,7 +76,7 @@ def test_a_technique_is_built_from_its_bare_name_or_from_a_table() -> None:
 
 
 def test_the_recipe_cannot_write_what_the_program_gives() -> None:
-    assert list(settings_of(HEADS["linear"])) == ["dropout", "features"]
+    assert list(settings_of(HEADS["linear"])) == ["dropout", "features", "bias"]
     assert "unknown setting 'given'" in refusal(given="mine")
 
 

@@ -56,6 +56,11 @@ def tiny_bert(seed: int = 0, shape: Shape | None = None) -> Bert:
     return bert
 
 
+def encoder_of(width: int) -> Bert:
+    """The smallest encoder of a width, for parts that only stand beside it."""
+    return Bert(Shape(layers=1, width=width, heads=1, inner=4, vocabulary=9, positions=64))
+
+
 def tiny_backbone(folder: Path, seed: int = 0) -> Path:
     """Write a whole model folder (config.json, model.safetensors, tokenizer.json, vocab.txt); returns it."""
     text = tiny_text(folder)

@@ -1,11 +1,23 @@
 """What several tests share: small real recipes on the demo data, run in this process."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from minbert.recipe import Recipe, read_recipe
 from minbert.run import Event, Finished, start_run
 
+
+@dataclass(frozen=True)
+class Said:
+    """What a command said, and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+Minbert = Callable[..., Said]
 DEMO = Path(__file__).parents[1] / "src/minbert/data/demo"
 
 

@@ -1,7 +1,7 @@
 """Examples -> Batch of packed tokens: sequences end to end, no padding.
 
-T tokens in a batch, S sequences, B examples (S = B, or 2B where the two texts of a pair are read apart: first
-all first texts, then all second ones).
+T tokens in a batch, S sequences, B examples (S = B, or 2B where the two texts of a pair are read apart or in
+both orders: first all first sequences, then all second ones).
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,8 @@ from torch import Tensor
 from minbert.packed import Packed
 from minbert.text import Ragged, Text
 
-Layout = Literal["joined", "apart"]
+# both: joined in one order, and in the other; twice: the first text, two times
+Layout = Literal["joined", "apart", "both", "twice"]
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class Sequences:
     """Every example of a table as token sequences, special tokens included."""
 
     parts: tuple[Ragged, ...]
-    # how many tokens of each joined sequence belong to segment 0
-    first_segment: npt.NDArray[np.int64] | None
+    # how many tokens of each joined sequence belong to segment 0; nothing: all of them
+    first_segments: tuple[npt.NDArray[np.int64], ...]
     # how many examples lost tokens to the length limit
     truncated: int
 
@@ -57,36 +58,40 @@ class Sequences:
 
     def take(self, rows: npt.NDArray[np.int64]) -> "Sequences":
         """Some of the examples, in the given order."""
-        first = None if self.first_segment is None else self.first_segment[rows]
-        return replace(self, parts=tuple(part.take(rows) for part in self.parts), first_segment=first)
+        firsts = tuple(first[rows] for first in self.first_segments)
+        return replace(self, parts=tuple(part.take(rows) for part in self.parts), first_segments=firsts)
 
     def pack(self, rows: npt.NDArray[np.int64]) -> Packed:
         taken = [part.take(rows) for part in self.parts]
         ids = np.concatenate([part.flat for part in taken]).astype(np.int64)
         lengths = np.concatenate([part.lengths for part in taken])
         segments = np.zeros(len(ids), np.int64)
-        if self.first_segment is not None:
-            offsets = taken[0].offsets[:-1]
-            place = np.arange(len(ids)) - np.repeat(offsets, lengths)
-            segments = (place >= np.repeat(self.first_segment[rows], lengths)).astype(np.int64)
+        if self.first_segments:
+            place = np.arange(len(ids)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+            firsts = np.concatenate([first[rows] for first in self.first_segments])
+            segments = (place >= np.repeat(firsts, lengths)).astype(np.int64)
         return Packed(torch.from_numpy(ids), torch.from_numpy(segments), torch.from_numpy(lengths))
 
 
 def lay_out(text: Text, texts: tuple[list[str], ...], layout: Layout, max_length: int) -> Sequences:
-    """Texts -> sequences: [CLS] a [SEP], [CLS] a [SEP] b [SEP], or the two texts of a pair apart."""
-    pieces = [text.encode(column, max_length) for column in texts]
-    if len(pieces) == 2 and layout == "joined":
+    """Texts -> sequences: [CLS] a [SEP]; pairs as [CLS] a [SEP] b [SEP], in both orders, or apart."""
+    pieces = [text.encode(column, max_length) for column in (texts[:1] if layout == "twice" else texts)]
+    if len(pieces) == 2 and layout != "apart":
         keep = share_length(pieces[0].lengths, pieces[1].lengths, max_length - 3)
-        rows = wrap(pieces, keep, text)
         cut = sum(piece.lengths - kept for piece, kept in zip(pieces, keep, strict=True)) > 0
-        return Sequences((rows,), keep[0] + 2, int(np.count_nonzero(cut)))
+        orders = [slice(None)] if layout == "joined" else [slice(None), slice(None, None, -1)]
+        joined = tuple(wrap(pieces[order], keep[order], text) for order in orders)
+        firsts = tuple(keep[order][0] + 2 for order in orders)
+        return Sequences(joined, firsts, int(np.count_nonzero(cut)))
     parts = []
     cut = np.zeros(len(pieces[0]), bool)
     for piece in pieces:
         kept = np.minimum(piece.lengths, max_length - 2)
         parts.append(wrap([piece], [kept], text))
         cut |= piece.lengths > kept
-    return Sequences(tuple(parts), None, int(np.count_nonzero(cut)))
+    if layout == "twice":
+        parts *= 2
+    return Sequences(tuple(parts), (), int(np.count_nonzero(cut)))
 
 
 def share_length(

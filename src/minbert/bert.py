@@ -5,7 +5,7 @@ T tokens in the packed batch, S sequences, D width, F inner width.
 The embeddings and all matrix products work on T x D, without padding. Only attention (attend.py), where tokens
 meet the other tokens of their sequence, lays them out on grids. Each part computes in the dtype of its input,
 whatever dtype its weights are kept in: the whole encoder runs in `Bert.dtype` from the embeddings on.
-Knows nothing of tasks, heads or files. Devlin et al. 2019, https://arxiv.org/abs/1810.04805
+Others may enter the layers at their `Ports`. Knows nothing of tasks, heads or files. Devlin et al. 2019, https://arxiv.org/abs/1810.04805
 """
 
 from collections.abc import Callable
@@ -48,14 +48,59 @@ class Shape:
     attention_dropout: float = 0.1
 
 
+# by the names that people call them
+SHAPES = {
+    "base": Shape(),
+    "large": Shape(layers=24, width=1024, heads=16, inner=4096),
+    "minilm": Shape(layers=6, width=384, heads=12, inner=1536),
+}
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The ids of the tokens that are no words. The defaults are those of BERT's English vocabulary."""
+
+    cls: int = 101
+    sep: int = 102
+    mask: int = 103
+
+
 class Linear(nn.Linear):
     def forward(self, x: Tensor) -> Tensor:
-        return functional.linear(x, self.weight.to(x.dtype), self.bias.to(x.dtype))
+        bias = None if self.bias is None else self.bias.to(x.dtype)
+        return functional.linear(x, self.weight.to(x.dtype), bias)
 
 
 class Norm(nn.LayerNorm):
     def forward(self, x: Tensor) -> Tensor:
         return functional.layer_norm(x, self.normalized_shape, self.weight.to(x.dtype), self.bias.to(x.dtype), self.eps)
+
+
+class Ports:
+    """Where others may enter the layers. As they are here, they change nothing."""
+
+    def qkv(self, layer: int, x_TD: Tensor, qkv_TW: Tensor) -> Tensor:
+        """Queries, keys and values of a layer, made from its input."""
+        return qkv_TW
+
+    def attended(self, layer: int, y_TD: Tensor) -> Tensor:
+        """What attention gives, before it is added and normed."""
+        return y_TD
+
+    def fed(self, layer: int, y_TD: Tensor) -> Tensor:
+        """What the feed-forward part gives, before it is added and normed."""
+        return y_TD
+
+    def beside(self, layer: int, x_TD: Tensor, packed: Packed) -> Tensor | None:
+        """What is added to a layer's sum before its last norm, from its input."""
+        return None
+
+    def above(self, x_TD: Tensor, packed: Packed) -> Tensor:
+        """What comes after the last layer."""
+        return x_TD
+
+
+NO_PORTS = Ports()
 
 
 class Embeddings(nn.Module):
@@ -85,8 +130,9 @@ class Attention(nn.Module):
         self.output = Linear(shape.width, shape.width)
         self.dropout = Dropout(shape.attention_dropout, noise)
 
-    def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:
-        return self.mix(None, self.qkv(x_TD), packed.grid, packed.grid)
+    def forward(self, x_TD: Tensor, packed: Packed, ports: Ports, number: int) -> Tensor:
+        qkv_TW = ports.qkv(number, x_TD, self.qkv(x_TD))
+        return self.mix(None, qkv_TW, packed.grid, packed.grid)
 
     def firsts(self, x_TD: Tensor, first_SD: Tensor, packed: Packed) -> Tensor:
         """What the first token of each sequence takes from all its tokens, S x D."""
@@ -113,18 +159,22 @@ class Layer(nn.Module):
         self.dropout = Dropout(shape.dropout, noise)
         self.activation = ACTIVATIONS[shape.activation]
 
-    def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:
-        return self.feed_forward(x_TD, self.attention(x_TD, packed))
+    def forward(self, x_TD: Tensor, packed: Packed, ports: Ports, number: int) -> Tensor:
+        attended_TD = ports.attended(number, self.attention(x_TD, packed, ports, number))
+        return self.feed_forward(x_TD, attended_TD, ports, number, ports.beside(number, x_TD, packed))
 
     def firsts(self, x_TD: Tensor, packed: Packed) -> Tensor:
-        """The same for the first token of each sequence alone, S x D."""
+        """The same for the first token of each sequence alone, S x D, with nothing at the ports."""
         first_SD = x_TD.index_select(0, packed.starts_S)
-        return self.feed_forward(first_SD, self.attention.firsts(x_TD, first_SD, packed))
+        return self.feed_forward(first_SD, self.attention.firsts(x_TD, first_SD, packed), NO_PORTS, 0, None)
 
-    def feed_forward(self, x_XD: Tensor, attended_XD: Tensor) -> Tensor:
+    def feed_forward(
+        self, x_XD: Tensor, attended_XD: Tensor, ports: Ports, number: int, beside_XD: Tensor | None
+    ) -> Tensor:
         x_XD = self.attention_norm(self.dropout.add(x_XD, attended_XD))
-        y_XD = self.outer(self.activation(self.inner(x_XD)))
-        return self.norm(self.dropout.add(x_XD, y_XD))  # type: ignore[no-any-return]
+        y_XD = ports.fed(number, self.outer(self.activation(self.inner(x_XD))))
+        sum_XD = self.dropout.add(x_XD, y_XD)
+        return self.norm(sum_XD if beside_XD is None else sum_XD + beside_XD)  # type: ignore[no-any-return]
 
 
 class Bert(nn.Module):
@@ -132,6 +182,7 @@ class Bert(nn.Module):
         super().__init__()
         self.shape = shape
         self.noise = noise or Noise()
+        self.marks = Marks()
         # what it computes in; the weights may be kept in another
         self.dtype = torch.float32
         self.embeddings = Embeddings(shape, self.noise)
@@ -139,19 +190,24 @@ class Bert(nn.Module):
         self.pooler = Linear(shape.width, shape.width)
         self.apply(initialise)
 
-    def forward(self, packed: Packed, reads: Reads = "all") -> Tensor:
+    def forward(self, packed: Packed, reads: Reads = "all", ports: Ports = NO_PORTS) -> Tensor:
         """One vector a token, T x D; or only those of the first tokens, S x D."""
-        return self.encode(self.embeddings(packed), packed, reads)
+        return self.encode(self.embeddings(packed), packed, reads, ports)
 
-    def encode(self, x_TD: Tensor, packed: Packed, reads: Reads = "all") -> Tensor:
+    def encode(self, x_TD: Tensor, packed: Packed, reads: Reads = "all", ports: Ports = NO_PORTS) -> Tensor:
         """The same from the embeddings on, for those who want to change these first."""
         x_TD = x_TD.to(self.dtype)
+        if ports is not NO_PORTS:
+            for number, layer in enumerate(self.layers):
+                x_TD = layer(x_TD, packed, ports, number)
+            x_TD = ports.above(x_TD, packed)
+            return x_TD.index_select(0, packed.starts_S) if reads == "first" else x_TD
         last = self.layers[-1]
         assert isinstance(last, Layer)
         for layer in self.layers[:-1]:
-            x_TD = layer(x_TD, packed)
+            x_TD = layer(x_TD, packed, NO_PORTS, 0)
         # what nobody reads is not computed: most of the last layer, where only [CLS] goes on
-        return last.firsts(x_TD, packed) if reads == "first" else last(x_TD, packed)
+        return last.firsts(x_TD, packed) if reads == "first" else last(x_TD, packed, NO_PORTS, 0)
 
     def pool(self, x_TD: Tensor, packed: Packed) -> Tensor:
         """BERT's own sentence vector, S x D: the first token through one more layer."""

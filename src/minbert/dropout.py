@@ -4,6 +4,9 @@ torch draws one Bernoulli number an element, which costs more than the matrix pr
 CPU. Here one 64-bit random number decides for four elements, 16 bits each, so a rate is met to 1/65536.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from torch import Tensor, nn
 
@@ -58,3 +61,16 @@ class Dropout(nn.Module):
     def add(self, x: Tensor, y: Tensor) -> Tensor:
         """x + what is left of y, in one pass over them."""
         return torch.addcmul(x, y, self.noise.mask(y, self.rate)) if self.rate_now else x + y
+
+
+@contextmanager
+def dropping(module: nn.Module, rate: float) -> Iterator[None]:
+    """Let all dropout inside a module drop at another rate for a while; what drops nothing stays so."""
+    before = {part: part.rate for part in module.modules() if isinstance(part, Dropout) and part.rate}
+    for part in before:
+        part.rate = rate
+    try:
+        yield
+    finally:
+        for part, own in before.items():
+            part.rate = own

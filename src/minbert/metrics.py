@@ -85,6 +85,8 @@ def overall(scores: Mapping[str, Mapping[str, float]], tasks: Mapping[str, Task]
     With the course's three tasks: (sst + quora + (sts + 1) / 2) / 3, accuracies and Pearson's r.
     Otherwise the mean of the tasks' main metrics.
     """
+    if not scores:
+        return 0.0
     course = {"sst": "accuracy", "quora": "accuracy", "sts": "pearson"}
     if all(metric in scores.get(name, {}) for name, metric in course.items()):
         sst, quora, r = (scores[name][metric] for name, metric in course.items())

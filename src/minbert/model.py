@@ -1,54 +1,78 @@
 """One encoder, each task's own parts: (a Batch) -> loss or answers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import torch
 from torch import Tensor, nn
 
+from minbert.adapters import ADAPTERS
+from minbert.adapters.stack import Stack
 from minbert.batch import Batch, Layout
-from minbert.bert import Bert, Reads
+from minbert.bert import NO_PORTS, Bert, Ports, Reads
 from minbert.errors import UserError
 from minbert.heads import HEADS, Head
-from minbert.heads.base import Place
+from minbert.heads.base import MEANINGS, Place
 from minbert.losses import DEFAULTS, LOSSES, Loss
 from minbert.machine import matrix_work, place
 from minbert.packed import Packed
 from minbert.pairings import PAIRINGS, Pairing
 from minbert.poolings import POOLINGS, Pooling
 from minbert.recipe import Precision, TaskPlan
+from minbert.shared import SharedLayer
 from minbert.task import Task
 from minbert.variants import build, split_spec
 
 
 class TaskParts(nn.Module):
-    """What one task has of its own, between the encoder's token vectors and the loss."""
+    """What one task has of its own: adapters in the encoder, and all between its token vectors and the loss."""
 
-    def __init__(self, bert: Bert, task: Task, plan: TaskPlan, where: str) -> None:
+    def __init__(self, bert: Bert, task: Task, plan: TaskPlan, where: str, shared: SharedLayer | None = None) -> None:
         super().__init__()
-        where, width = f"{where}: task '{task.name}'", bert.shape.width
+        where = f"{where}: task '{task.name}'"
         self.task = task
-        self.pairing: Pairing = build("pairing", PAIRINGS, plan.pairing, where, width)
-        self.pooling: Pooling = build("pooling", POOLINGS, plan.pooling, where, width)
+        self.adapters = nn.ModuleList(build("adapter", ADAPTERS, spec, where, bert) for spec in plan.adapters)
+        self.ports: Ports = Stack(self.adapters) if plan.adapters else NO_PORTS  # type: ignore[arg-type]
+        self.pairing: Pairing = build("pairing", PAIRINGS, plan.pairing, where, bert, task)
+        self.pooling: Pooling = build("pooling", POOLINGS, plan.pooling, where, bert)
+        # inside a tuple, so that it is not taken for this task's own
+        self.between = (shared,) if shared is not None else ()
         loss = plan.loss or DEFAULTS[task.kind]
         self.loss: Loss = build("loss", LOSSES, loss, where, task)
-        self.vectors = 2 if task.paired and self.layout == "apart" else 1
-        place = Place(task, width, self.vectors, self.loss.outputs, bert.noise)
+        self.symmetric = plan.symmetric
+        two = self.layout == "twice" or (task.paired and self.layout == "apart")
+        self.vectors = 2 if two and not self.pooling.tokens else 1
+        place = Place(task, bert, self.vectors, self.loss.outputs)
         self.head: Head = build("head", HEADS, plan.head, where, place)
+        self.max_length = min(plan.max_length or task.max_length, bert.shape.positions)
+        self.check(plan, where, split_spec(loss, where)[0], bert.shape.segments)
+
+    def check(self, plan: TaskPlan, where: str, loss: str, segments: int) -> None:
+        """Refuse by name what makes no sense together."""
         if self.head.emits not in self.loss.reads:
-            head_name, loss_name = split_spec(plan.head, where)[0], split_spec(loss, where)[0]
             raise UserError(
-                f"{where}: the head '{head_name}' gives a finished score, which the loss '{loss_name}' cannot read."
+                f"{where}: the head '{split_spec(plan.head, where)[0]}' gives {MEANINGS[self.head.emits]}, "
+                f"which the loss '{loss}' cannot read."
             )
-        if task.paired and self.layout == "joined" and bert.shape.segments < 2:
+        if self.pooling.tokens != (self.head.emits == "tokens"):
+            raise UserError(f"{where}: the pooling 'asked' and the head 'mlm' go only together.")
+        if self.layout == "twice" and self.loss.answering:
+            raise UserError(f"{where}: the pairing 'twice' only trains the encoder: take the loss 'contrastive'.")
+        if self.loss.across_examples and plan.batch_size < 2:
+            raise UserError(
+                f"{where}: the loss '{loss}' compares the examples of a batch with each other.",
+                "Set batch_size to 2 or more.",
+            )
+        if plan.symmetric and not self.task.paired:
+            raise UserError(f"{where}: only pairs can be symmetric, and this task reads single texts.")
+        if self.task.paired and self.layout != "apart" and segments < 2:
             raise UserError(
                 f"{where}: this backbone knows only one segment, so it cannot read joined pairs.",
                 'Set pairing = "apart", or take another backbone.',
             )
-        self.max_length = min(plan.max_length or task.max_length, bert.shape.positions)
 
     @property
     def layout(self) -> Layout:
-        return self.pairing.layout
+        return "both" if self.symmetric and self.pairing.layout == "joined" else self.pairing.layout
 
     @property
     def reads(self) -> Reads:
@@ -58,7 +82,15 @@ class TaskParts(nn.Module):
     def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:
         """The encoder's token vectors -> the head's output, B x O."""
         vectors_SD = self.pooling(self.pairing(x_TD, packed).float(), packed)
-        return self.head(*vectors_SD.chunk(self.vectors))  # type: ignore[no-any-return]
+        for layer in self.between:
+            vectors_SD = layer(vectors_SD)
+        in_both_orders = self.layout == "both" and not self.pooling.tokens
+        parts = vectors_SD.chunk(2 if self.vectors == 2 or in_both_orders else 1)
+        if self.vectors == 1:
+            outputs = [self.head(part_BD) for part_BD in parts]
+        else:
+            outputs = [self.head(*parts)] + ([self.head(*reversed(parts))] if self.symmetric else [])
+        return torch.stack(outputs).mean(0) if len(outputs) > 1 else outputs[0]
 
 
 class Model(nn.Module):
@@ -67,7 +99,13 @@ class Model(nn.Module):
         super().__init__()
         self.bert = bert
         # the prefix lets a task be called `type` or `keys`, which are names of ModuleDict's own
-        self.parts = nn.ModuleDict({f"task_{name}": TaskParts(bert, tasks[name], plans[name], where) for name in tasks})
+        layers = {name: SharedLayer(bert) for name in dict.fromkeys(plans[task].shared for task in tasks) if name}
+        self.shared = nn.ModuleDict({f"shared_{name}": layer for name, layer in layers.items()})
+
+        def parts_of(name: str) -> TaskParts:
+            return TaskParts(bert, tasks[name], plans[name], where, layers.get(plans[name].shared or ""))
+
+        self.parts = nn.ModuleDict({f"task_{name}": parts_of(name) for name in tasks})
 
     @property
     def tasks(self) -> dict[str, TaskParts]:
@@ -81,30 +119,45 @@ class Model(nn.Module):
     def forward(self, batch: Batch) -> Tensor:
         """The raw output of the batch's task, B x O."""
         parts = self.task(batch.task)
-        x_TD = self.bert(batch.packed, parts.reads)
+        x_TD = parts.pairing.encode(self.bert, batch.packed, parts.reads, parts.ports)
         return parts(x_TD, batch.packed.firsts if parts.reads == "first" else batch.packed)  # type: ignore[no-any-return]
 
     def place(self, precision: Precision, *, answering: bool = False) -> None:
         """Onto the fastest device; the encoder computes in this precision, the tasks' own parts in fp32."""
         place(self.bert, precision, answering=answering)
         self.parts.to(self.device)
+        self.shared.to(self.device)
 
     def work(self, batch: Batch) -> float:
         """Floating-point operations of the encoder's matrix products, forwards."""
         return matrix_work(self.bert.shape, batch.packed, self.task(batch.task).reads)
 
     def loss(self, batch: Batch) -> Tensor:
+        parts = self.task(batch.task)
+        batch = parts.head.prepare(batch)
         assert batch.labels_B is not None
-        return self.task(batch.task).loss(self(batch).float(), batch.labels_B)  # type: ignore[no-any-return]
+        return parts.loss(self(batch).float(), batch.labels_B)  # type: ignore[no-any-return]
 
     def answers(self, batch: Batch) -> Tensor:
         """classify: probabilities, B x C. score: scores, B."""
         return self.task(batch.task).loss.answers(self(batch).float())
 
     def free(self, which: str) -> None:
-        """Let only these parameters learn: "all", or "heads" (what the tasks have of their own)."""
-        self.bert.requires_grad_(which == "all")
+        """Let only these parameters learn.
+
+        "all"; "parts": all that is not the encoder's; "heads": the same without adapters; "top 2": parts, and the two
+        highest layers of the encoder.
+        """
+        self.requires_grad_(which == "all")
         self.parts.requires_grad_(True)
+        self.shared.requires_grad_(True)
+        if which == "heads":
+            for part in self.tasks.values():
+                part.adapters.requires_grad_(False)
+        if which.startswith("top "):
+            for layer in list(self.bert.layers)[-int(which.removeprefix("top ")) :]:
+                layer.requires_grad_(True)
+            self.bert.pooler.requires_grad_(True)
 
     def train(self, mode: bool = True) -> "Model":
         super().train(mode)
@@ -118,8 +171,15 @@ class Model(nn.Module):
         return self.bert.pooler.weight.device
 
     def counts(self) -> dict[str, int]:
-        """Parameters of the encoder, and of each task's own parts."""
+        """Parameters of the encoder, of each task's own parts, and of the layers that tasks share."""
         return {
-            "encoder": sum(p.numel() for p in self.bert.parameters()),
-            **{name: sum(p.numel() for p in part.parameters()) for name, part in self.tasks.items()},
+            "encoder": count(self.bert.parameters()),
+            **{name: count(part.parameters()) for name, part in self.tasks.items()},
+            **{
+                f"shared {name.removeprefix('shared_')}": count(part.parameters()) for name, part in self.shared.items()
+            },
         }
+
+
+def count(parameters: Iterable[nn.Parameter]) -> int:
+    return sum(parameter.numel() for parameter in parameters)

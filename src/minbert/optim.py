@@ -78,7 +78,11 @@ def parameter_groups(model: Model, settings: Optimiser, rate: float, head_rate: 
     for name, parameter in model.named_parameters():
         if not parameter.requires_grad:
             continue
-        own = head_rate if name.startswith("parts.") else rate * settings.layer_decay ** (layers - depth(name, layers))
+        own = (
+            head_rate
+            if name.startswith(("parts.", "shared."))
+            else rate * settings.layer_decay ** (layers - depth(name, layers))
+        )
         decay = settings.weight_decay if parameter.ndim > 1 else 0.0
         groups.setdefault((own, decay), []).append(parameter)
     return [

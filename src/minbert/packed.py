@@ -65,6 +65,8 @@ class Packed:
     ids_T: Tensor
     segments_T: Tensor
     lengths_S: Tensor
+    # the tokens that a head asks for, where one does
+    asked_M: Tensor | None = None
 
     @cached_property
     def starts_S(self) -> Tensor:
@@ -94,10 +96,32 @@ class Packed:
         return lay_blocks(ones, np.arange(len(ones)), list(similar(self.lengths)), self.ids_T.device)
 
     @cached_property
+    def crossed(self) -> tuple[Grid, Grid]:
+        """Pairs read apart, first all first texts, then all second ones: each text's tokens (as queries) meet those
+        of the other text of its pair (as keys)."""
+        lengths = self.lengths
+        starts = np.cumsum(lengths) - lengths
+        other = np.roll(np.arange(len(lengths)), len(lengths) // 2)
+        orders = list(similar(np.maximum(lengths, lengths[other])))
+        return (
+            lay_blocks(lengths, starts, orders, self.ids_T.device),
+            lay_blocks(lengths[other], starts[other], orders, self.ids_T.device),
+        )
+
+    @cached_property
     def firsts(self) -> "Packed":
         """The same sequences, of which only the first token is left."""
         starts_S = self.starts_S
         return Packed(self.ids_T[starts_S], self.segments_T[starts_S], torch.ones_like(self.lengths_S))
+
+    def halves(self) -> tuple["Packed", "Packed"]:
+        """The first half of the sequences, and the second."""
+        S = len(self.lengths_S) // 2
+        T = int(self.lengths_S[:S].sum())
+        return (
+            Packed(self.ids_T[:T], self.segments_T[:T], self.lengths_S[:S]),
+            Packed(self.ids_T[T:], self.segments_T[T:], self.lengths_S[S:]),
+        )
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:

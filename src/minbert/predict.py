@@ -43,11 +43,11 @@ class Predictor:
 
     @property
     def tasks(self) -> dict[str, Task]:
-        return {name: part.task for name, part in self.model.tasks.items()}
+        return {name: part.task for name, part in self.model.tasks.items() if part.loss.answering}
 
     def task(self, name: str) -> Task:
-        if name not in self.model.tasks:
-            raise UserError(f"This model has no task '{name}'. {did_you_mean(name, self.model.tasks)}")
+        if name not in self.tasks:
+            raise UserError(f"This model has no task '{name}' that answers. {did_you_mean(name, self.tasks)}")
         return self.model.task(name).task
 
     def predict(self, task: str, texts: Sequence[str] | Sequence[Sequence[str]]) -> list[Answer]:
@@ -125,7 +125,9 @@ def fill_vectors(
     max_length: int = 128,
 ) -> Iterator[int]:
     """Fill in one vector a text, N x D; tells how many texts each batch had."""
-    pool = build("pooling", POOLINGS, pooling, "embed", bert.shape.width)
+    pool = build("pooling", POOLINGS, pooling, "embed", bert)
+    if list(pool.parameters()):
+        raise UserError("embed: this pooling learns its weights with a task.", "Take mean, max, cls or pooler.")
     sequences = lay_out(text, (list(texts),), "joined", min(max_length, bert.shape.positions))
     for rows in by_length(sequences.tokens, BUDGET):
         bert.eval()

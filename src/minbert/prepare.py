@@ -8,10 +8,11 @@ from typing import Any
 
 import torch
 
+from minbert.adapters import ADAPTERS
 from minbert.balancers import BALANCERS
 from minbert.balancers.base import Balancer
 from minbert.batch import Sequences
-from minbert.bert import Bert
+from minbert.bert import Bert, Shape
 from minbert.blank import blank
 from minbert.dropout import Noise
 from minbert.errors import UserError, did_you_mean
@@ -19,7 +20,7 @@ from minbert.evaluate import sequences_for
 from minbert.heads import HEADS
 from minbert.hub import find_backbone
 from minbert.losses import DEFAULTS, LOSSES
-from minbert.model import Model
+from minbert.model import Model, count
 from minbert.pairings import PAIRINGS
 from minbert.poolings import POOLINGS
 from minbert.pretrained import load_backbone, read_config
@@ -61,7 +62,7 @@ class Prepared:
 def prepare(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False) -> Prepared:
     """Whatever a user can have got wrong is found here, before the first step."""
     backbone = find_backbone(recipe.backbone)
-    outline(recipe, recipe.read_tasks(), backbone)
+    outline(recipe, recipe.read_tasks(), read_config(backbone)[0])
     tasks, train_rows, dev_rows = read_data(recipe, data_root, skip_bad_rows)
     model, text = build_model(recipe, tasks, backbone)
     model.place(recipe.precision)
@@ -83,7 +84,7 @@ def make_balancer(recipe: Recipe) -> Balancer:
     return build("balancer", BALANCERS, recipe.balancer, recipe.where, list(recipe.tasks))
 
 
-def outline(recipe: Recipe, tasks: Mapping[str, Task], backbone: Path) -> Model:
+def outline(recipe: Recipe, tasks: Mapping[str, Task], shape: Shape) -> Model:
     """The model without weights or data: finds in the first second which parts of a recipe do not fit."""
     check_mix(recipe, tasks)
     make_balancer(recipe)
@@ -93,7 +94,6 @@ def outline(recipe: Recipe, tasks: Mapping[str, Task], backbone: Path) -> Model:
         name: task.with_labels(("0", "1")) if task.kind == "classify" and not task.labels else task
         for name, task in tasks.items()
     }
-    shape, _ = read_config(backbone)
     with blank():
         model = Model(Bert(shape), known, recipe.tasks, recipe.where)
     check_free(recipe, model)
@@ -102,7 +102,10 @@ def outline(recipe: Recipe, tasks: Mapping[str, Task], backbone: Path) -> Model:
 
 def check_free(recipe: Recipe, model: Model) -> None:
     """A task without anything to learn in a stage, as a cosine has nothing of its own, is a mistake."""
+    layers = model.bert.shape.layers
     for number, stage in enumerate(recipe.stages):
+        if stage.free.startswith("top ") and int(stage.free.removeprefix("top ")) > layers:
+            raise UserError(f"{recipe.where}: stage {number} frees the {stage.free} layers of {layers}.")
         model.free(stage.free)
         for name in stage.tasks or recipe.tasks:
             learning = (*model.bert.parameters(), *model.task(name).parameters())
@@ -156,26 +159,35 @@ def check_mix(recipe: Recipe, tasks: Mapping[str, Task]) -> None:
             raise UserError(f"{where}: unknown metric '{metric}' of task '{task}'. {did_you_mean(metric, known)}")
 
 
-def count_parameters(recipe: Recipe, folder: Path) -> dict[str, Any]:
-    """How many parameters a recipe's model has, in all and of each task's own, and how many each stage trains.
+def count_parameters(recipe: Recipe, shape: Shape) -> dict[str, Any]:
+    """How many parameters a recipe's model has, and how many learn.
 
-    A head whose labels only the data will tell is counted with two.
+    total; free (in at least one stage); encoder; of each task its own (which no other task uses), and of these the
+    adapters; layers that tasks share; free in each stage. A head whose labels only the data will tell is counted
+    with two.
     """
     tasks = recipe.read_tasks()
-    model = outline(recipe, tasks, folder)
-    counts = model.counts()
-    free = []
+    model = outline(recipe, tasks, shape)
+    stages, ever = [], set()
     for stage in recipe.stages:
         model.free(stage.free)
-        free.append(sum(p.numel() for p in model.parameters() if p.requires_grad))
+        learning = {name: p.numel() for name, p in model.named_parameters() if p.requires_grad}
+        stages.append(sum(learning.values()))
+        ever |= set(learning)
     return {
-        "total": sum(counts.values()),
-        "encoder": counts["encoder"],
+        "total": count(model.parameters()),
+        "free": sum(p.numel() for name, p in model.named_parameters() if name in ever),
+        "encoder": count(model.bert.parameters()),
         "tasks": {
-            name: {"own": counts[name], "labels_known": task.kind == "score" or bool(task.labels)}
+            name: {
+                "own": count(model.task(name).parameters()),
+                "adapters": count(model.task(name).adapters.parameters()),
+                "labels_known": task.kind == "score" or bool(task.labels),
+            }
             for name, task in tasks.items()
         },
-        "stages": free,
+        "shared": {name.removeprefix("shared_"): count(part.parameters()) for name, part in model.shared.items()},
+        "stages": stages,
     }
 
 
@@ -188,6 +200,7 @@ def written_out(recipe: Recipe, tasks: Mapping[str, Task]) -> dict[str, Any]:
         plan.setdefault("max_length", task.max_length)
         for part, family in (("pairing", PAIRINGS), ("pooling", POOLINGS), ("head", HEADS), ("loss", LOSSES)):
             plan[part] = expand(part, family, plan[part], where)
+        plan["adapters"] = [expand("adapter", ADAPTERS, spec, where) for spec in plan.get("adapters", [])]
     for number, stage in enumerate(table["stages"]):
         stage["sampler"] = expand("sampler", SAMPLERS, stage["sampler"], f"{recipe.where}: stage {number}")
     table["balancer"] = expand("balancer", BALANCERS, table["balancer"], recipe.where)

@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from minbert.bert import ACTIVATIONS, Bert, Shape
+from minbert.bert import ACTIVATIONS, Bert, Marks, Shape
 from minbert.blank import blank
 from minbert.dropout import Noise
 from minbert.errors import UserError
@@ -189,6 +189,7 @@ def load_backbone(folder: Path, noise: Noise | None = None) -> tuple[Bert, Text]
             f"{folder}: the tokenizer knows {text.vocabulary} tokens, the weights {config.get('vocab_size')}.",
             "The tokenizer is of another model: fetch the model again.",
         )
+    bert.marks = Marks(text.cls, text.sep, text.mask)
     return bert, text
 
 

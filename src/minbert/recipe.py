@@ -1,5 +1,6 @@
 """recipes/x.toml -> Recipe: how to learn. A recipe may extend another, and settings may be overridden."""
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, field
@@ -30,6 +31,12 @@ class TaskPlan:
     head: Spec = "linear"
     # left out: cross_entropy for classify, mse for score
     loss: Spec | None = None
+    # the task's own small parts inside the shared encoder
+    adapters: tuple[Spec, ...] = ()
+    # pairs in both orders, the outputs averaged
+    symmetric: bool = False
+    # the name of a layer before the head; tasks that write the same name share it
+    shared: str | None = None
     batch_size: int = 32
     # left out: the task's own
     max_length: int | None = None
@@ -47,7 +54,8 @@ class Stage:
 
     # left out: all tasks
     tasks: tuple[str, ...] = ()
-    free: Literal["all", "heads"] = "all"
+    # "all"; "parts": what the tasks have of their own; "heads": the same without adapters; "top 2": parts and layers
+    free: str = "all"
     epochs: int = 1
     # left out: as many steps as it takes to see as many examples as all its tasks have
     steps_per_epoch: int | None = None
@@ -67,6 +75,8 @@ class Stage:
             raise ValueError("'epochs' and 'steps_per_epoch' are at least 1")
         if self.learning_rate is not None and self.learning_rate <= 0:
             raise ValueError("'learning_rate' is above 0")
+        if not re.fullmatch(r"all|parts|heads|top [1-9]\d*", self.free):
+            raise ValueError(f'\'free\' is "all", "parts", "heads" or "top 2" (layers), not {self.free!r}')
 
 
 @dataclass(frozen=True, kw_only=True)

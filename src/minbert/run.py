@@ -135,6 +135,9 @@ def learn(ready: Prepared, out: Path, profile: bool = False) -> Generator[Event,
             scores = yield from measure(ready.model, sample)
             total = overall(scores, ready.tasks)
             value = mixed(recipe.selection.mix, scores) if recipe.selection.mix else total
+            if not scores:
+                # nothing to measure: the last model is the best
+                value = float(step.number)
             waited = 0 if value > best else waited + 1
             if value > best:
                 best = value
@@ -182,10 +185,10 @@ class Log:
 
 def measure(model: Model, dev: Mapping[str, Part], predictions: Path | None = None) -> Generator[Event, None, Scores]:
     """Score every task, telling how far it has come."""
-    total = sum(len(part.examples) for part in dev.values())
+    total = sum(len(part.examples) for part in answerable(model, dev).values())
     done = 0
     scores = {}
-    for name, part in dev.items():
+    for name, part in answerable(model, dev).items():
         task, labels = model.task(name).task, part.examples.labels
         assert labels is not None
         answers = no_answers(task, len(part.examples))
@@ -196,6 +199,11 @@ def measure(model: Model, dev: Mapping[str, Part], predictions: Path | None = No
         if predictions is not None:
             write_answers(predictions / f"{name}-dev.csv", task, part.examples, answers)
     return scores
+
+
+def answerable(model: Model, dev: Mapping[str, Part]) -> dict[str, Part]:
+    """Without the tasks that only train the encoder."""
+    return {name: part for name, part in dev.items() if model.task(name).loss.answering}
 
 
 def dev_sample(part: Part, rows: int | None) -> Part:

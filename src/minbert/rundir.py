@@ -171,7 +171,7 @@ def save_model(folder: Path, model: Model, text: Text, plans: dict[str, TaskPlan
         f"{name}.{key}": tensor.detach().cpu().contiguous()
         for name, part in model.tasks.items()
         for key, tensor in part.state_dict().items()
-    }
+    } | {f"shared/{key}": tensor.detach().cpu().contiguous() for key, tensor in model.shared.state_dict().items()}
     save_file(state, aside / "tasks.safetensors")
     tasks = {
         name: {
@@ -217,5 +217,7 @@ def load_model(path: Path, precision: Precision = "auto") -> tuple[Model, Text]:
     for name, part in model.tasks.items():
         own = {key.removeprefix(f"{name}."): tensor for key, tensor in state.items() if key.startswith(f"{name}.")}
         part.load_state_dict(own)
+    shared = {key.removeprefix("shared/"): tensor for key, tensor in state.items() if key.startswith("shared/")}
+    model.shared.load_state_dict(shared)
     model.place(precision, answering=True)
     return model.eval(), text

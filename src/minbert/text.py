@@ -58,6 +58,9 @@ class Text:
         self.tokenizer = tokenizer
         self.cls = self._special("[CLS]", "<s>")
         self.sep = self._special("[SEP]", "</s>")
+        # only guessing hidden words needs it: where it is missing, an unknown word stands in
+        found = tokenizer.token_to_id("[MASK]")
+        self.mask = self._special("[UNK]", "[SEP]", "</s>") if found is None else int(found)
 
     def _special(self, *spellings: str) -> int:
         for token in spellings:

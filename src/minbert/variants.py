@@ -51,11 +51,18 @@ def build(family: str, table: Mapping[str, Callable[..., T]], spec: Spec, where:
 
 
 def expand(family: str, table: Mapping[str, Callable[..., T]], spec: Spec, where: str) -> Spec:
-    """What a recipe wrote, with the defaults of the technique's other settings; its bare name if it has none."""
+    """What a recipe wrote, with the defaults of the technique's other settings; its bare name if it has none.
+
+    A default of None stays left out: TOML cannot say it.
+    """
     make, settings, _ = choose(family, table, spec, where)
     name, _ = split_spec(spec, where)
     defaults = {key: parameter.default for key, parameter in settings_of(make).items()}
-    full = {key: list(value) if isinstance(value, tuple) else value for key, value in {**defaults, **settings}.items()}
+    full = {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in {**defaults, **settings}.items()
+        if value is not None
+    }
     return {"name": name, **full} if full else name
 
 

@@ -15,7 +15,7 @@ def embed(
     model: Annotated[str, typer.Argument(help="A run, a backbone's name (`minbert models`), or a model folder.")],
     input_: Annotated[Path, typer.Argument(metavar="INPUT", help="A text file, one text a line.")],
     output: Annotated[Path, typer.Argument(metavar="OUTPUT.npy", help="A NumPy file, float32, one row a text.")],
-    pooling: Annotated[str, typer.Option(help="How the token vectors become one: mean or cls.")] = "mean",
+    pooling: Annotated[str, typer.Option(help="How the token vectors become one: mean, max, cls or pooler.")] = "mean",
     normalise: Annotated[bool, typer.Option("--normalise", help="Scale each vector to length 1.")] = False,
     max_length: Annotated[int, typer.Option(min=8, help="Tokens a text; what is longer is cut.")] = 128,
     precision: Precision = "auto",

@@ -1,6 +1,7 @@
 """minbert show: a recipe as resolved, with what it costs."""
 
 import json
+from typing import Annotated, Literal
 
 import typer
 
@@ -8,20 +9,31 @@ from minbert.cli.options import AsJson, RecipeName, Set
 from minbert.cli.screen import errors, table
 
 
-def show(recipe: RecipeName, set_: Set = None, as_json: AsJson = False) -> None:
+def show(
+    recipe: RecipeName,
+    set_: Set = None,
+    shape: Annotated[
+        Literal["base", "large", "minilm"] | None,
+        typer.Option(help="Count for an encoder of this size, whose weights need not be here.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Show a recipe with every default written out, and its parameter counts.
 
-    Example: minbert show baseline --set tasks.sst.pooling=cls
+    Example: minbert show baseline --set tasks.sst.pooling=cls --shape base
     """
     import tomli_w
 
+    from minbert.bert import SHAPES
     from minbert.hub import find_backbone
     from minbert.prepare import count_parameters, written_out
+    from minbert.pretrained import read_config
     from minbert.recipe import read_recipe
 
     chosen = read_recipe(recipe, set_ or [])
     full = written_out(chosen, chosen.read_tasks())
-    counts = count_parameters(chosen, find_backbone(chosen.backbone))
+    size = SHAPES[shape] if shape else read_config(find_backbone(chosen.backbone))[0]
+    counts = count_parameters(chosen, size)
     if as_json:
         typer.echo(json.dumps({"recipe": full, **counts}, indent=2))
         return
@@ -30,7 +42,10 @@ def show(recipe: RecipeName, set_: Set = None, as_json: AsJson = False) -> None:
     shown.add_row("encoder", f"{counts['encoder']:,}")
     for name, count in counts["tasks"].items():
         unknown = "" if count["labels_known"] else " (as if for two labels: the data will tell)"
-        shown.add_row(f"{name}: its own{unknown}", f"{count['own']:,}")
+        adapters = f", adapters {count['adapters']:,} of them" if count["adapters"] else ""
+        shown.add_row(f"{name}: its own{unknown}{adapters}", f"{count['own']:,}")
+    for name, count in counts["shared"].items():
+        shown.add_row(f"{name}: shared by tasks", f"{count:,}")
     shown.add_row("[bold]total[/]", f"[bold]{counts['total']:,}[/]")
     for i, free in enumerate(counts["stages"]):
         shown.add_row(f"free in stage {i}", f"{free:,}")

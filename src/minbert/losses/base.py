@@ -12,6 +12,10 @@ class Loss(nn.Module):
     reads: tuple[Emits, ...]
     # how many numbers the head must give for an example
     outputs: int
+    # whether it compares the examples of a batch with each other, so that a batch of one teaches nothing
+    across_examples = False
+    # false: it only trains the encoder, and its task is neither measured nor asked
+    answering = True
 
     # the weight of each label, if the task has them
     weight_C: Tensor | None
@@ -28,3 +32,23 @@ class Loss(nn.Module):
     def answers(self, output_BO: Tensor) -> Tensor:
         """classify: the probability of each label, B x C. score: the score, B."""
         raise AssertionError("a loss defines answers")
+
+    def mean(self, each_B: Tensor, labels_B: Tensor) -> Tensor:
+        """The mean of the examples' losses by the weights of their labels."""
+        if self.weight_C is None:
+            return each_B.mean()
+        # divided by the sum of the weights, as torch's cross_entropy does
+        weight_B = self.weight_C[labels_B]
+        return (weight_B * each_B).sum() / weight_B.sum()
+
+
+class ScoreLoss(Loss):
+    """A loss of tasks that score: one output an example."""
+
+    outputs = 1
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        if task.kind != "score":
+            raise ValueError("is for tasks of kind \"score\"; take the loss 'cross_entropy'")
+        self.low, self.high = task.range

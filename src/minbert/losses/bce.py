@@ -19,12 +19,8 @@ class BinaryCrossEntropy(Loss):
 
     def forward(self, output_BO: Tensor, labels_B: Tensor) -> Tensor:
         target_B = labels_B.to(output_BO.dtype)
-        if self.weight_C is None:
-            return functional.binary_cross_entropy_with_logits(output_BO[:, 0], target_B)
-        # divided by the sum of the weights, as torch's cross_entropy does
-        weight_B = self.weight_C[labels_B]
         each_B = functional.binary_cross_entropy_with_logits(output_BO[:, 0], target_B, reduction="none")
-        return (weight_B * each_B).sum() / weight_B.sum()
+        return self.mean(each_B, labels_B)
 
     def answers(self, output_BO: Tensor) -> Tensor:
         yes_B = output_BO[:, 0].sigmoid()

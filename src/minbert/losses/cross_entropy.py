@@ -1,4 +1,4 @@
-"""Cross-entropy over the labels, with class weights and label smoothing."""
+"""Cross-entropy over the labels, with class weights and label smoothing. A label may be one, or a share of each."""
 
 from torch import Tensor
 from torch.nn import functional
@@ -20,7 +20,15 @@ class CrossEntropy(Loss):
         self.label_smoothing = label_smoothing
 
     def forward(self, output_BO: Tensor, labels_B: Tensor) -> Tensor:
-        return functional.cross_entropy(output_BO, labels_B, self.weight_C, label_smoothing=self.label_smoothing)
+        """`labels_B` holds the number of each label, or B x C the probability of every label."""
+        if labels_B.ndim == 1:
+            return functional.cross_entropy(output_BO, labels_B, self.weight_C, label_smoothing=self.label_smoothing)
+        labels_BC = labels_B.to(output_BO.dtype)
+        total = functional.cross_entropy(
+            output_BO, labels_BC, self.weight_C, label_smoothing=self.label_smoothing, reduction="sum"
+        )
+        # torch divides by the number of examples; by their weights, certain labels give the same either way
+        return total / (labels_BC.sum() if self.weight_C is None else (labels_BC @ self.weight_C).sum())
 
     def answers(self, output_BO: Tensor) -> Tensor:
         return output_BO.softmax(1)

@@ -5,11 +5,17 @@ from collections.abc import Callable
 
 from minbert.pairings.apart import Apart
 from minbert.pairings.base import Pairing
+from minbert.pairings.cross_attention import CrossAttention
 from minbert.pairings.joined import Joined
+from minbert.pairings.task_attention import TaskAttention
+from minbert.pairings.twice import Twice
 
 PAIRINGS: dict[str, Callable[..., Pairing]] = {
     "apart": Apart,
+    "cross_attention": CrossAttention,
     "joined": Joined,
+    "task_attention": TaskAttention,
+    "twice": Twice,
 }
 
 __all__ = ["PAIRINGS", "Pairing"]

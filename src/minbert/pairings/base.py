@@ -3,8 +3,9 @@
 from torch import Tensor, nn
 
 from minbert.batch import Layout
-from minbert.bert import Reads
+from minbert.bert import Bert, Ports, Reads
 from minbert.packed import Packed
+from minbert.task import Task
 
 
 class Pairing(nn.Module):
@@ -12,8 +13,12 @@ class Pairing(nn.Module):
     # which token vectors it looks at itself: the two simplest pass on what they get
     reads: Reads = "first"
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, bert: Bert, task: Task) -> None:
         super().__init__()
+
+    def encode(self, bert: Bert, packed: Packed, reads: Reads, ports: Ports) -> Tensor:
+        """The texts of a batch through the encoder."""
+        return bert(packed, reads, ports)  # type: ignore[no-any-return]
 
     def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:
         return x_TD

@@ -2,15 +2,17 @@
 
 from torch import Tensor, nn
 
-from minbert.bert import Reads
+from minbert.bert import Bert, Reads
 from minbert.packed import Packed
 
 
 class Pooling(nn.Module):
     # which token vectors it looks at
     reads: Reads = "all"
+    # whether it gives a vector for each of some tokens instead of one a sequence
+    tokens = False
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, bert: Bert) -> None:
         super().__init__()
 
     def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:

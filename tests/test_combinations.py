@@ -1,0 +1,145 @@
+"""Any technique with any other: a set of models in which every two techniques that can meet do meet.
+
+Each trains two steps, is saved, loaded, and answers the same.
+"""
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from minbert.adapters import ADAPTERS
+from minbert.batch import lay_out, make_batch
+from minbert.bert import Bert, Shape
+from minbert.dropout import Noise
+from minbert.errors import UserError
+from minbert.heads import HEADS
+from minbert.losses import LOSSES
+from minbert.model import Model, TaskParts
+from minbert.pairings import PAIRINGS
+from minbert.poolings import POOLINGS
+from minbert.recipe import TaskPlan
+from minbert.rundir import load_model, save_model
+from minbert.task import Task
+from tests.tiny import tiny_text, tiny_vocabulary
+
+TEXTS = ["a good film", "what is the best song ?", "the dog runs", "no", "two men play in the water", "it is awful"]
+TASKS = {
+    "five": Task("five", Path(), kind="classify", text=("a",), label="c", labels=tuple(range(5))),
+    "two": Task("two", Path(), kind="classify", text=("a", "b"), label="c", labels=(0, 1)),
+    "score": Task("score", Path(), kind="score", text=("a", "b"), label="c", range=(0.0, 5.0)),
+}
+SETTINGS: dict[str, Any] = {
+    "houlsby": {"size": 4},
+    "low_rank": {"size": 4},
+    "pal": {"size": 4, "heads": 2},
+    "lora": {"rank": 2},
+    "twice": {"rates": [0.1, 0.3]},
+}
+CHOICES = {
+    "pooling": list(POOLINGS),
+    "pairing": list(PAIRINGS),
+    "head": list(HEADS),
+    "loss": list(LOSSES),
+    "adapters": ["none", *ADAPTERS, "low_rank+top_layer"],
+}
+Choice = tuple[str, dict[str, str]]
+
+
+def bert() -> Bert:
+    shape = Shape(layers=2, width=12, heads=2, inner=16, vocabulary=len(tiny_vocabulary()), positions=64)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return Bert(shape, Noise(0))
+
+
+def plan_of(chosen: dict[str, str]) -> TaskPlan:
+    def spec(name: str) -> Any:
+        return {"name": name, **SETTINGS[name]} if name in SETTINGS else name
+
+    adapters = () if chosen["adapters"] == "none" else tuple(spec(name) for name in chosen["adapters"].split("+"))
+    parts = {part: spec(chosen[part]) for part in ("pooling", "pairing", "head", "loss")}
+    return TaskPlan(**parts, adapters=adapters, symmetric=False)
+
+
+def possible() -> list[Choice]:
+    """Every combination that is not refused, for each kind of task. Adapters fit everywhere."""
+    encoder, found = bert(), []
+    for name, task in TASKS.items():
+        for parts in itertools.product(*(CHOICES[part] for part in ("pooling", "pairing", "head", "loss"))):
+            chosen = dict(zip(("pooling", "pairing", "head", "loss"), parts, strict=True)) | {"adapters": "none"}
+            try:
+                TaskParts(encoder, task, plan_of(chosen), "test")
+            except UserError:
+                continue
+            found.append((name, chosen))
+    return found
+
+
+def meetings(choice: Choice) -> set[tuple[tuple[str, str], ...]]:
+    return set(itertools.combinations(sorted(choice[1].items()), 2))
+
+
+def covering() -> list[Choice]:
+    """Few of them, in which every two techniques meet that meet in any."""
+    every = [(name, chosen | {"adapters": a}) for name, chosen in possible() for a in CHOICES["adapters"]]
+    np.random.default_rng(0).shuffle(every)  # type: ignore[arg-type]
+    missing = set().union(*(meetings(choice) for choice in every))
+    chosen = []
+    for wanted in (4, 3, 2, 1):
+        for choice in every:
+            new = meetings(choice) & missing
+            if len(new) >= wanted:
+                chosen.append(choice)
+                missing -= new
+    assert not missing
+    return chosen
+
+
+COVERING = covering()
+
+
+def test_every_technique_is_in_some_combination() -> None:
+    for part, names in CHOICES.items():
+        assert {chosen[part] for _, chosen in COVERING} == set(names)
+
+
+@pytest.mark.parametrize("choice", COVERING, ids=lambda choice: "-".join([choice[0], *choice[1].values()]))
+def test_two_steps_saved_loaded_and_the_same_answers(choice: Choice, tmp_path: Path) -> None:
+    name, chosen = choice
+    task, plan = TASKS[name], plan_of(chosen)
+    text = tiny_text(tmp_path / "text")
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        model = Model(bert(), {name: task}, {name: plan}, "test")
+    model.bert.marks = replace(model.bert.marks, cls=text.cls, sep=text.sep, mask=text.mask)
+    columns = (TEXTS, TEXTS[::-1])[: len(task.text)]
+    sequences = lay_out(text, columns, model.task(name).layout, 32)
+    labels = np.array([0, 1, 1, 0, 1, 0]) if task.kind == "classify" else np.array([0.0, 5.0, 3.5, 1.0, 4.5, 2.0])
+    batch = make_batch(name, sequences, labels, np.arange(6))
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    model.train()
+    for _ in range(2):
+        loss = model.loss(batch)
+        assert loss.isfinite()
+        loss.backward()
+        own = dict(model.task(name).named_parameters())
+        still = [key for key, parameter in own.items() if parameter.grad is None]
+        assert not still, "every part of the task takes part"
+        optimiser.step()
+        optimiser.zero_grad()
+    save_model(tmp_path / "model", model, text, {name: plan})
+    again, _ = load_model(tmp_path, "fp32")
+    if model.task(name).loss.answering:
+        with torch.inference_mode():
+            expected, found = model.eval().answers(batch), again.answers(batch)
+        assert torch.equal(expected, found)
+        alone = make_batch(name, sequences, labels, np.array([3]))
+        with torch.inference_mode():
+            torch.testing.assert_close(again.answers(alone), found[3:4], atol=1e-5, rtol=1e-4)
+    for key, value in model.state_dict().items():
+        assert torch.equal(value, again.state_dict()[key]), key

@@ -1,0 +1,89 @@
+"""One encoder, each task's own parts: what is free, what is shared, and both orders of a pair."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from minbert.batch import lay_out, make_batch
+from minbert.errors import UserError
+from minbert.model import Model
+from minbert.recipe import Stage, TaskPlan
+from minbert.task import Task
+from tests.tiny import tiny_bert, tiny_text
+
+TASKS = {
+    "mood": Task("mood", Path(), kind="classify", text=("a",), label="c", labels=(0, 1, 2)),
+    "same": Task("same", Path(), kind="classify", text=("a", "b"), label="c", labels=(0, 1)),
+    "alike": Task("alike", Path(), kind="score", text=("a", "b"), label="c", range=(0.0, 5.0)),
+}
+TEXTS = (["a good film", "the dog runs in the water", "no"], ["what is it ?", "two dogs", "yes it is very good"])
+
+
+def model_of(**plans: TaskPlan) -> Model:
+    torch.manual_seed(0)
+    return Model(tiny_bert(), {name: TASKS[name] for name in plans}, plans, "test")
+
+
+def answers(model: Model, name: str, folder: Path, texts: tuple[list[str], ...] = TEXTS) -> torch.Tensor:
+    text = tiny_text(folder)
+    sequences = lay_out(text, texts[: len(TASKS[name].text)], model.task(name).layout, 32)
+    with torch.no_grad():
+        return model.eval()(make_batch(name, sequences, None, np.arange(3)))
+
+
+@pytest.mark.parametrize("pairing", ["joined", "apart", "cross_attention", "task_attention"])
+def test_a_symmetric_pair_is_the_mean_of_both_orders(pairing: str, tmp_path: Path) -> None:
+    one_way = model_of(alike=TaskPlan(pairing=pairing))
+    both_ways = model_of(alike=TaskPlan(pairing=pairing, symmetric=True))
+    both_ways.load_state_dict(one_way.state_dict())
+    there, back = answers(one_way, "alike", tmp_path), answers(one_way, "alike", tmp_path, TEXTS[::-1])
+    assert not torch.allclose(there, back, atol=0, rtol=1e-6)
+    torch.testing.assert_close(answers(both_ways, "alike", tmp_path), (there + back) / 2, atol=1e-5, rtol=1e-4)
+    turned = answers(both_ways, "alike", tmp_path, TEXTS[::-1])
+    torch.testing.assert_close(answers(both_ways, "alike", tmp_path), turned, atol=1e-5, rtol=1e-4)
+
+
+def test_only_pairs_can_be_symmetric() -> None:
+    with pytest.raises(UserError, match="task 'mood': only pairs can be symmetric"):
+        model_of(mood=TaskPlan(symmetric=True))
+
+
+def test_tasks_that_write_the_same_name_share_a_layer(tmp_path: Path) -> None:
+    model = model_of(
+        mood=TaskPlan(), same=TaskPlan(shared="pairs"), alike=TaskPlan(shared="pairs", pairing="apart", head="linear")
+    )
+    counts = model.counts()
+    assert counts["shared pairs"] == 32 * 32 + 32
+    assert sum(counts.values()) == sum(p.numel() for p in model.parameters())
+    before = {name: answers(model, name, tmp_path) for name in TASKS}
+    with torch.no_grad():
+        model.shared["shared_pairs"].linear.weight.mul_(2)
+    after = {name: answers(model, name, tmp_path) for name in TASKS}
+    assert [torch.equal(before[name], after[name]) for name in TASKS] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("which", "encoder", "adapters"),
+    [("all", "all", True), ("parts", "none", True), ("heads", "none", False), ("top 1", "top", True)],
+)
+def test_what_is_free_learns_and_nothing_else(which: str, encoder: str, adapters: bool) -> None:
+    model = model_of(mood=TaskPlan(adapters=("houlsby",), pooling="attention"), same=TaskPlan(shared="x"))
+    model.free(which)
+    free = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
+    every = {name for name, _ in model.named_parameters()}
+    inside = {name for name in every if name.startswith("bert.")}
+    top = {name for name in inside if name.startswith(("bert.layers.1.", "bert.pooler."))}
+    assert free & inside == {"all": inside, "none": set(), "top": top}[encoder]
+    own = {name for name in every - inside if ".adapters." not in name}
+    assert own <= free
+    assert any(".adapters." in name for name in free) == adapters
+
+
+def test_free_says_what_it_may_be() -> None:
+    for which in ("all", "parts", "heads", "top 3"):
+        assert Stage(free=which).free == which
+    for which in ("top", "top 0", "encoder", ""):
+        with pytest.raises(ValueError, match="'free' is"):
+            Stage(free=which)
