@@ -1,5 +1,6 @@
 """One encoder, each task's own parts: what is free, what is shared, and both orders of a pair."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from minbert.errors import UserError
 from minbert.model import Model
 from minbert.recipe import Stage, TaskPlan
 from minbert.task import Task
+from minbert.variants import Spec
 from tests.tiny import tiny_bert, tiny_text
 
 TASKS = {
@@ -87,3 +89,46 @@ def test_free_says_what_it_may_be() -> None:
     for which in ("top", "top 0", "encoder", ""):
         with pytest.raises(ValueError, match="'free' is"):
             Stage(free=which)
+
+
+PAIRS = {"pairing": "cross_attention", "pooling": "attention"}
+OWN = {
+    "mood": TaskPlan(adapters=("houlsby", "lora"), pooling="attention"),
+    "same": TaskPlan(adapters=("pal", "top_layer"), **PAIRS),
+    "alike": TaskPlan(adapters=("low_rank",), pairing="task_attention", pooling="cls", shared="x"),
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_tasks_loss_reaches_the_encoder_and_its_own_parts_and_no_others(name: str, tmp_path: Path) -> None:
+    model = model_of(**{task: replace(plan, adapters=small(plan)) for task, plan in OWN.items()})
+    sequences = lay_out(tiny_text(tmp_path), TEXTS[: len(TASKS[name].text)], model.task(name).layout, 32)
+    labels = np.array([0, 1, 1]) if TASKS[name].kind == "classify" else np.array([0.5, 2.0, 5.0])
+    model.train().loss(make_batch(name, sequences, labels, np.arange(3))).backward()
+    reached = {key for key, parameter in model.named_parameters() if parameter.grad is not None}
+    assert {key for key in reached if key.startswith("parts.")} == {
+        key for key, _ in model.named_parameters() if key.startswith(f"parts.task_{name}.")
+    }
+    assert any(key.startswith("shared.") for key in reached) == (OWN[name].shared is not None)
+    assert any(key.startswith("bert.layers.0.") for key in reached)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_what_another_task_learns_in_its_own_parts_changes_nothing(name: str, tmp_path: Path) -> None:
+    model = model_of(**{task: replace(plan, adapters=small(plan)) for task, plan in OWN.items()})
+    before = answers(model, name, tmp_path)
+    with torch.no_grad():
+        for other in set(OWN) - {name}:
+            for parameter in model.task(other).parameters():
+                parameter.add_(1)
+    assert torch.equal(before, answers(model, name, tmp_path))
+
+
+def small(plan: TaskPlan) -> tuple[Spec, ...]:
+    """The plan's adapters in a size that the tiny encoder can carry."""
+    sizes: dict[str, Spec] = {
+        "pal": {"name": "pal", "size": 8, "heads": 2},
+        "houlsby": {"name": "houlsby", "size": 4},
+        "low_rank": {"name": "low_rank", "size": 4},
+    }
+    return tuple(sizes.get(str(name), name) for name in plan.adapters)

@@ -1,0 +1,75 @@
+"""What each adapter and pairing costs: the time of a training step beside that of the plain path, in turns.
+
+`.venv/bin/python -m bench.techniques` prints a Markdown table; on the demo data where no --data-root is given.
+"""
+
+import argparse
+import time
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from bench.sizes import BATCH
+from minbert.batch import make_batch
+from minbert.prepare import Prepared, prepare
+from minbert.recipe import read_recipe
+
+PLAIN = "joined, mean, no adapter"
+VARIED = {
+    PLAIN: [],
+    "pooling cls": ["pooling=cls"],
+    "pairing apart": ["pairing=apart"],
+    "pairing cross_attention": ["pairing=cross_attention"],
+    "pairing task_attention": ["pairing=task_attention"],
+    "symmetric": ["symmetric=true"],
+    **{f"adapter {name}": [f'adapters=["{name}"]'] for name in ("pal", "low_rank", "houlsby", "top_layer", "lora")},
+    "adapters low_rank, top_layer": ['adapters=["low_rank", "top_layer"]'],
+}
+
+
+def made(overrides: list[str], data_root: Path | None) -> Prepared:
+    recipe, task = ("baseline", "sts") if data_root else ("demo", "similarity")
+    plain = [
+        f'tasks=["{task}"]',
+        f'stages.0.tasks=["{task}"]',
+        f"tasks.{task}.pairing=joined",
+        f"tasks.{task}.head=linear",
+    ]
+    return prepare(read_recipe(recipe, [*plain, *(f"tasks.{task}.{each}" for each in overrides)]), data_root)
+
+
+def seconds(ready: Prepared, rows: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> float:
+    """Forwards and backwards through one batch."""
+    ((task, feed),) = ready.feeds.items()
+    batch = make_batch(task, feed.sequences, feed.labels, rows)
+    ready.model.train()
+    began = time.perf_counter()
+    ready.model.loss(batch).backward()  # type: ignore[no-untyped-call]
+    took = time.perf_counter() - began
+    ready.model.zero_grad(set_to_none=True)
+    return took
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--data-root", type=Path)
+    options.add_argument("--rounds", type=int, default=8)
+    given = options.parse_args()
+    sides = {name: made(overrides, given.data_root) for name, overrides in VARIED.items()}
+    count = min(len(feed) for ready in sides.values() for feed in ready.feeds.values())
+    draw = np.random.default_rng(0)
+    costs: dict[str, list[float]] = {name: [] for name in sides}
+    for number in range(given.rounds + 1):
+        rows = draw.permutation(count)[:BATCH]
+        found = {name: seconds(ready, rows) for name, ready in sides.items()}
+        if number:  # the first round warms up
+            for name, took in found.items():
+                costs[name].append(took / found[PLAIN])
+    print("| technique | time of a step |\n|---|--:|")
+    for name, ratios in costs.items():
+        print(f"| {name} | {median(ratios):.2f} |")
+
+
+if __name__ == "__main__":
+    main()
