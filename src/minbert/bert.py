@@ -26,6 +26,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu_new": partial(functional.gelu, approximate="tanh"),
     "relu": functional.relu,
     "silu": functional.silu,
+    "tanh": torch.tanh,
 }
 # Which token vectors of the last layer are wanted: of all tokens, or of the first of each sequence.
 Reads = Literal["all", "first"]

@@ -7,16 +7,14 @@ from collections.abc import Callable
 from typing import Literal
 
 from torch import Tensor, nn
-from torch.nn import functional
 
-from minbert.bert import Bert, Linear, Ports, initialise
+from minbert.bert import ACTIVATIONS, Bert, Linear, Ports, initialise
 
 Activation = Literal["none", "gelu", "relu"]
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "none": lambda x: x,
-    "gelu": functional.gelu,
-    "relu": functional.relu,
-}
+
+
+def activation_of(name: Activation) -> Callable[[Tensor], Tensor]:
+    return nn.Identity() if name == "none" else ACTIVATIONS[name]
 
 
 class Adapter(nn.Module, Ports):
@@ -33,7 +31,7 @@ class Bottleneck(nn.Module):
             raise ValueError(f"size {size} is not at least 1")
         self.down = Linear(width, size, bias=False)
         self.up = Linear(size, width, bias=False)
-        self.activation = ACTIVATIONS[activation]
+        self.activation = activation_of(activation)
         initialise(self.down)
         nn.init.zeros_(self.up.weight)
 

@@ -6,7 +6,7 @@ no output matrix: 2 Z D + 3 Z^2 a layer. Stickland and Murray 2019, https://arxi
 
 from torch import Tensor, nn
 
-from minbert.adapters.base import ACTIVATIONS, Activation, Adapter, Bottleneck
+from minbert.adapters.base import Activation, Adapter, Bottleneck, activation_of
 from minbert.attend import attend
 from minbert.bert import Bert, Linear, initialise
 from minbert.dropout import Dropout
@@ -24,7 +24,7 @@ class Pal(Adapter):
         self.around = Bottleneck(shape.width, size, "none")
         self.asking = nn.ModuleList(Linear(size, 3 * size, bias=False) for _ in range(shape.layers))
         self.dropout = Dropout(shape.attention_dropout, bert.noise)
-        self.activation = ACTIVATIONS[activation]
+        self.activation = activation_of(activation)
         self.asking.apply(initialise)
 
     def beside(self, layer: int, x_TD: Tensor, packed: Packed) -> Tensor:

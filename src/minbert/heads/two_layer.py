@@ -3,23 +3,14 @@
 B examples, D width of a vector, H width between the layers.
 """
 
-from collections.abc import Callable
 from typing import Literal
 
-import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from minbert.bert import initialise
+from minbert.bert import ACTIVATIONS, initialise
 from minbert.dropout import Dropout
 from minbert.heads.base import Head, Place
 from minbert.heads.features import Features
-
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu": functional.relu,
-    "gelu": functional.gelu,
-    "tanh": torch.tanh,
-}
 
 
 class TwoLayer(Head):
