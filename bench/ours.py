@@ -14,16 +14,17 @@ from bench.data import Rows, TaskRows, write_rows
 from bench.sizes import BATCH
 from minbert import __version__
 from minbert.bert import Bert, Shape
+from minbert.cookbook import read_recipe
+from minbert.events import Finished
 from minbert.hub import find_backbone
 from minbert.predict import Predictor, load
 from minbert.prepare import prepare
 from minbert.pretrained import load_backbone, read_config, save_backbone
-from minbert.recipe import read_recipe
-from minbert.run import Finished, start_run
-from minbert.rundir import save_model
+from minbert.run import start_run
+from minbert.saved import save_model
 from minbert.table import Examples, read_split
 from minbert.task import read_task
-from minbert.trainer import Step, train
+from minbert.trainer import Loop, Step
 
 BACKBONE = "minilm"
 STANDARD = ("sst", "sts", "quora")
@@ -83,9 +84,7 @@ class Training:
     def __init__(self, recipe: Path) -> None:
         self.ready = prepare(read_recipe(str(recipe)), None)
         self.precision = str(self.ready.model.bert.dtype).removeprefix("torch.")
-        self._steps = train(
-            self.ready.model, self.ready.plans, self.ready.feeds, self.ready.balancer, self.ready.recipe.optimiser
-        )
+        self._steps = iter(Loop(self.ready.model, self.ready.learning))
 
     def tokens(self, task: str) -> int:
         """Tokens of all training rows of a task."""
@@ -96,7 +95,7 @@ class Training:
 
     def rewind(self) -> None:
         """The next step learns the first batch again."""
-        for feed in self.ready.feeds.values():
+        for feed in self.ready.learning.feeds.values():
             feed.restore({"taken": 0})
 
 
@@ -140,7 +139,7 @@ def silent() -> Iterator[None]:
 def untrained_run(recipe: Path, out: Path) -> Path:
     """The model of a recipe as it is before the first step, saved as a run keeps it: answers cost the same."""
     ready = prepare(read_recipe(str(recipe)), None)
-    save_model(out / "model", ready.model, ready.text, ready.recipe.tasks)
+    save_model(out / "model", ready.model, ready.text)
     return out
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from bench.sizes import BATCH
 from minbert.batch import make_batch
+from minbert.cookbook import read_recipe
 from minbert.prepare import Prepared, prepare
-from minbert.recipe import read_recipe
 
 PLAIN = "joined, mean, no adapter"
 VARIED = {
@@ -41,8 +41,8 @@ def made(overrides: list[str], data_root: Path | None) -> Prepared:
 
 def seconds(ready: Prepared, rows: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> float:
     """Forwards and backwards through one batch."""
-    ((task, feed),) = ready.feeds.items()
-    batch = make_batch(task, feed.sequences, feed.labels, rows)
+    ((task, part),) = ready.train.items()
+    batch = make_batch(task, part.sequences, part.examples.labels, rows)
     ready.model.train()
     began = time.perf_counter()
     ready.model.loss(batch).backward()  # type: ignore[no-untyped-call]
@@ -57,7 +57,7 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=8)
     given = options.parse_args()
     sides = {name: made(overrides, given.data_root) for name, overrides in VARIED.items()}
-    count = min(len(feed) for ready in sides.values() for feed in ready.feeds.values())
+    count = min(len(part.examples) for ready in sides.values() for part in ready.train.values())
     draw = np.random.default_rng(0)
     costs: dict[str, list[float]] = {name: [] for name in sides}
     for number in range(given.rounds + 1):

@@ -15,6 +15,7 @@ from minbert.adapters.stack import Stack
 from minbert.bert import NO_PORTS, SHAPES, Bert, Shape
 from minbert.errors import UserError
 from minbert.packed import Packed
+from minbert.tags import TAGS
 from minbert.variants import Spec, build
 from tests.tiny import tiny_bert
 
@@ -24,6 +25,7 @@ SMALL: dict[str, Spec] = {
     "lora": {"name": "lora", "rank": 3},
     "low_rank": {"name": "low_rank", "size": 5},
     "pal": {"name": "pal", "size": 8, "heads": 2},
+    "pos_tags": "pos_tags",
     "top_layer": "top_layer",
 }
 LENGTHS = [4, 9, 2]
@@ -35,7 +37,7 @@ def make(spec: Spec, bert: Bert) -> Adapter:
 
 def packed_of(lengths: list[int]) -> Packed:
     ids_T = torch.arange(sum(lengths)) % 50
-    return Packed(ids_T, torch.zeros_like(ids_T), torch.tensor(lengths))
+    return Packed(ids_T, torch.zeros_like(ids_T), torch.tensor(lengths), tags_T=ids_T % len(TAGS))
 
 
 def shaken(adapter: Adapter, seed: int = 0) -> Adapter:
@@ -69,7 +71,8 @@ def test_an_adapter_that_learned_changes_the_vectors_alike_alone_and_among_other
         first_SD = bert(packed, "first", ports)
         torch.testing.assert_close(first_SD, together_TD[packed.starts_S])
         for ids_L, expected_LD in zip(packed.ids_T.split(LENGTHS), together_TD.split(LENGTHS), strict=True):
-            alone = Packed(ids_L, torch.zeros_like(ids_L), torch.tensor([len(ids_L)]))
+            zeros_L = torch.zeros_like(ids_L)
+            alone = Packed(ids_L, zeros_L, torch.tensor([len(ids_L)]), tags_T=ids_L % len(TAGS))
             torch.testing.assert_close(bert(alone, ports=ports), expected_LD, atol=1e-5, rtol=1e-4)
 
 
@@ -179,6 +182,8 @@ def count(spec: Spec, shape: str = "base", matrices_only: bool = True) -> int:
         ("houlsby", 12 * 4 * 768 * 204),
         ("top_layer", 12 * 768**2),
         ("lora", 12 * 2 * 2 * 8 * 768),
+        # the seventeen universal tags, and none
+        ("pos_tags", 18 * 768),
     ],
     ids=str,
 )

@@ -13,17 +13,18 @@ import pytest
 import torch
 
 from minbert.adapters import ADAPTERS
-from minbert.batch import lay_out, make_batch
+from minbert.batch import make_batch
 from minbert.bert import Bert, Shape
 from minbert.dropout import Noise
 from minbert.errors import UserError
+from minbert.evaluate import sequences_for
 from minbert.heads import HEADS
 from minbert.losses import LOSSES
 from minbert.model import Model, TaskParts
 from minbert.pairings import PAIRINGS
 from minbert.poolings import POOLINGS
 from minbert.recipe import TaskPlan
-from minbert.rundir import load_model, save_model
+from minbert.saved import load_model, save_model
 from minbert.task import Task
 from tests.tiny import tiny_text, tiny_vocabulary
 
@@ -118,7 +119,7 @@ def test_two_steps_saved_loaded_and_the_same_answers(choice: Choice, tmp_path: P
         model = Model(bert(), {name: task}, {name: plan}, "test")
     model.bert.marks = replace(model.bert.marks, cls=text.cls, sep=text.sep, mask=text.mask)
     columns = (TEXTS, TEXTS[::-1])[: len(task.text)]
-    sequences = lay_out(text, columns, model.task(name).layout, 32)
+    sequences = sequences_for(model, name, text, columns, 32)
     labels = np.array([0, 1, 1, 0, 1, 0]) if task.kind == "classify" else np.array([0.0, 5.0, 3.5, 1.0, 4.5, 2.0])
     batch = make_batch(name, sequences, labels, np.arange(6))
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3)
@@ -132,7 +133,7 @@ def test_two_steps_saved_loaded_and_the_same_answers(choice: Choice, tmp_path: P
         assert not still, "every part of the task takes part"
         optimiser.step()
         optimiser.zero_grad()
-    save_model(tmp_path / "model", model, text, {name: plan})
+    save_model(tmp_path / "model", model, text)
     again, _ = load_model(tmp_path, "fp32")
     if model.task(name).loss.answering:
         with torch.inference_mode():

@@ -1,18 +1,14 @@
 """One contract for each family, run over its whole dict, and the numbers of its members worked by hand."""
 
-import json
 import math
-from collections import Counter
 from pathlib import Path
 from typing import Any, get_args
 
-import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from minbert.balancers import BALANCERS, Balancer
-from minbert.batch import Layout, Sequences
+from minbert.batch import Layout
 from minbert.bert import Bert, Shape
 from minbert.errors import UserError
 from minbert.heads import HEADS
@@ -25,11 +21,8 @@ from minbert.model import TaskParts
 from minbert.packed import Packed
 from minbert.pairings import PAIRINGS
 from minbert.poolings import POOLINGS
-from minbert.recipe import Recipe, Stage, TaskPlan
-from minbert.samplers import SAMPLERS, Sampler
-from minbert.stages import Feed, plan_stages
+from minbert.recipe import TaskPlan
 from minbert.task import Task, read_task
-from minbert.text import Ragged
 from minbert.variants import Spec, build
 from tests.tiny import encoder_of
 
@@ -369,189 +362,3 @@ def test_every_pairing_pooling_and_kind_of_task_fit_together(task: Task, pairing
     two = task.paired and parts.layout == "apart"
     output_BO = parts(random(sum(LENGTHS), 8), packed_of(LENGTHS))
     assert output_BO.shape == (2 if two else 4, parts.loss.outputs)
-
-
-# ---- samplers -----------------------------------------------------------------------------------------
-
-SIZES = {"sst": 100, "quora": 10_000, "sts": 400}
-
-
-def sampler_of(spec: Spec, seed: int = 0, sizes: dict[str, int] = SIZES) -> Sampler:
-    return build("sampler", SAMPLERS, spec, "test", sizes, seed)
-
-
-def draws(sampler: Sampler, count: int) -> list[str]:
-    return [task for _ in range(count) for task in sampler.draw()]
-
-
-@pytest.mark.parametrize("name", SAMPLERS)
-def test_a_restored_sampler_goes_on_as_if_it_had_never_stopped(name: str) -> None:
-    sampler = sampler_of(name)
-    draws(sampler, 17)
-    state = json.loads(json.dumps(sampler.state()))
-    expected = draws(sampler, 50)
-    other = sampler_of(name, seed=99)
-    draws(other, 3)
-    other.restore(state)
-    assert draws(other, 50) == expected
-
-
-@pytest.mark.parametrize("name", SAMPLERS)
-def test_the_same_seed_draws_the_same_tasks(name: str) -> None:
-    first, second = draws(sampler_of(name, 5), 200), draws(sampler_of(name, 5), 200)
-    assert first == second and set(first) <= set(SIZES)
-
-
-@pytest.mark.parametrize("name", SAMPLERS)
-def test_a_single_task_is_drawn_every_time(name: str) -> None:
-    assert draws(sampler_of(name, sizes={"only": 3}), 5) == ["only"] * 5
-
-
-def test_round_robin_takes_turns_in_the_recipes_order() -> None:
-    assert draws(sampler_of("round_robin"), 7) == ["sst", "quora", "sts", "sst", "quora", "sts", "sst"]
-
-
-@pytest.mark.parametrize(
-    ("exponent", "shares"),
-    [
-        (0.0, [1 / 3, 1 / 3, 1 / 3]),
-        (0.5, [10 / 130, 100 / 130, 20 / 130]),
-        (1.0, [100 / 10_500, 10_000 / 10_500, 400 / 10_500]),
-    ],
-)
-def test_proportional_draws_by_a_power_of_the_size(exponent: float, shares: list[float]) -> None:
-    counts = Counter(draws(sampler_of({"name": "proportional", "exponent": exponent}), 3000))
-    for task, share in zip(SIZES, shares, strict=True):
-        # four standard deviations of a count of 3000 draws
-        assert abs(counts[task] - 3000 * share) < 4 * math.sqrt(3000 * share * (1 - share))
-
-
-def test_different_seeds_draw_different_tasks() -> None:
-    assert draws(sampler_of({"name": "proportional", "exponent": 0}, 1), 50) != draws(
-        sampler_of({"name": "proportional", "exponent": 0}, 2), 50
-    )
-
-
-# ---- balancers ----------------------------------------------------------------------------------------
-
-
-def balancer_of(spec: Spec) -> Balancer:
-    return build("balancer", BALANCERS, spec, "test", ["a", "b"])
-
-
-def two_losses() -> tuple[dict[str, Tensor], nn.Parameter, dict[str, nn.Parameter]]:
-    """Losses of two tasks in one shared parameter (1, 2) and one own parameter each.
-
-    a = own_a * (x + 2 y), b = own_b * x^2, with own_a = 1 and own_b = 3
-    """
-    shared = nn.Parameter(torch.tensor([1.0, 2.0]))
-    own = {"a": nn.Parameter(torch.tensor(1.0)), "b": nn.Parameter(torch.tensor(3.0))}
-    losses = {"a": own["a"] * (shared[0] + 2 * shared[1]), "b": own["b"] * shared[0] ** 2}
-    return losses, shared, own
-
-
-@pytest.mark.parametrize("name", BALANCERS)
-def test_a_balancer_gives_every_parameter_a_gradient_and_adds_to_what_is_there(name: str) -> None:
-    once, twice = two_losses(), two_losses()
-    balancer_of(name).backward(once[0], [once[1]])
-    twice[1].grad = torch.tensor([100.0, 200.0])
-    balancer_of(name).backward(twice[0], [twice[1]])
-    for parameter in (once[1], *once[2].values()):
-        assert parameter.grad is not None and parameter.grad.isfinite().all() and parameter.grad.any()
-    assert twice[1].grad is not None and close(twice[1].grad, once[1].grad + torch.tensor([100.0, 200.0]), 1e-4)
-
-
-@pytest.mark.parametrize("name", BALANCERS)
-def test_a_restored_balancer_goes_on_as_if_it_had_never_stopped(name: str) -> None:
-    balancer, other = balancer_of(name), balancer_of(name)
-    for _ in range(3):
-        losses, shared, _ = two_losses()
-        balancer.backward(losses, [shared])
-    other.restore(json.loads(json.dumps(balancer.state())))
-    gradients = []
-    for each in (balancer, other):
-        losses, shared, _ = two_losses()
-        each.backward(losses, [shared])
-        gradients.append(shared.grad)
-    assert torch.equal(*gradients)
-
-
-def test_sum_gives_the_gradient_of_the_sum() -> None:
-    losses, shared, own = two_losses()
-    balancer_of("sum").backward(losses, [shared])
-    # d/dx (x + 2 y + 3 x^2) = 1 + 6 x = 7, d/dy = 2; d/d own_a = x + 2 y = 5, d/d own_b = x^2 = 1
-    assert shared.grad is not None and shared.grad.tolist() == [7, 2]
-    assert [parameter.grad for parameter in own.values()] == [5, 1]
-
-
-def test_sum_of_a_single_loss_is_its_own_gradient() -> None:
-    losses, shared, _ = two_losses()
-    balancer_of("sum").backward({"a": losses["a"]}, [shared])
-    assert shared.grad is not None and shared.grad.tolist() == [1, 2]
-
-
-# ---- feeds and stages ---------------------------------------------------------------------------------
-
-
-def feed_of(rows: int = 10, batch_size: int = 4, seed: int = 0) -> Feed:
-    """Sequence i is i + 1 times the token i, its label i."""
-    sequences = Sequences((Ragged.of([[i] * (i + 1) for i in range(rows)]),), (), truncated=0)
-    return Feed("t", sequences, np.arange(rows), batch_size, seed)
-
-
-def taken(feed: Feed, batches: int) -> list[list[int]]:
-    """The examples of the next batches, by their labels."""
-    found = []
-    for _ in range(batches):
-        batch = feed.draw()
-        assert batch.labels_B is not None and batch.task == "t"
-        # the tokens belong to the labels
-        assert batch.packed.ids_T.tolist() == [i for i in batch.labels_B.tolist() for _ in range(i + 1)]
-        found.append(batch.labels_B.tolist())
-    return found
-
-
-def test_each_pass_sees_every_example_once_in_a_new_order() -> None:
-    feed = feed_of(rows=10, batch_size=4)
-    passes = [taken(feed, 3) for _ in range(4)]
-    assert all([len(batch) for batch in each] == [4, 4, 2] for each in passes)
-    orders = [[example for batch in each for example in batch] for each in passes]
-    assert all(sorted(order) == list(range(10)) for order in orders)
-    assert len({tuple(order) for order in orders}) == 4
-
-
-def test_a_feed_is_decided_by_its_seed() -> None:
-    assert taken(feed_of(seed=3), 6) == taken(feed_of(seed=3), 6) != taken(feed_of(seed=4), 6)
-
-
-@pytest.mark.parametrize("stopped_after", [1, 3, 5])
-def test_a_restored_feed_goes_on_as_if_it_had_never_stopped(stopped_after: int) -> None:
-    feed = feed_of()
-    taken(feed, stopped_after)
-    state = json.loads(json.dumps(feed.state()))
-    other = feed_of()
-    other.restore(state)
-    assert taken(other, 7) == taken(feed, 7)
-
-
-def test_a_batch_larger_than_the_data_is_the_data() -> None:
-    assert [sorted(batch) for batch in taken(feed_of(rows=3, batch_size=8), 2)] == [[0, 1, 2]] * 2
-
-
-def test_an_epoch_is_as_many_steps_as_one_pass_over_all_tasks_of_the_stage() -> None:
-    stages = (Stage(epochs=2), Stage(tasks=("sts",), sampler="round_robin"), Stage(steps_per_epoch=7, epochs=3))
-    recipe = Recipe("x.toml", tasks={"sst": TaskPlan(), "sts": TaskPlan()}, stages=stages)
-    # 10 rows in batches of 4 are 3 steps, 5 rows are 2
-    plans = plan_stages(recipe, {"sst": feed_of(10), "sts": feed_of(5)})
-    assert [(plan.tasks, plan.steps_per_epoch, plan.steps) for plan in plans] == [
-        (("sst", "sts"), 5, 10),
-        (("sts",), 2, 2),
-        (("sst", "sts"), 7, 21),
-    ]
-    assert plans[0].sampler.sizes == {"sst": 10, "sts": 5} and plans[1].sampler.draw() == ("sts",)
-
-
-def test_a_wrong_sampler_is_named_with_its_stage() -> None:
-    recipe = Recipe("x.toml", tasks={"sst": TaskPlan()}, stages=(Stage(), Stage(sampler="robin")))
-    with pytest.raises(UserError, match=r"^x\.toml: stage 1: unknown sampler 'robin'"):
-        plan_stages(recipe, {"sst": feed_of()})

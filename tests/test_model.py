@@ -1,16 +1,20 @@
 """One encoder, each task's own parts: what is free, what is shared, and both orders of a pair."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from minbert.batch import lay_out, make_batch
 from minbert.errors import UserError
 from minbert.model import Model
 from minbert.recipe import Stage, TaskPlan
+from minbert.saved import load_model, save_model
 from minbert.task import Task
 from minbert.variants import Spec
 from tests.tiny import tiny_bert, tiny_text
@@ -66,6 +70,94 @@ def test_tasks_that_write_the_same_name_share_a_layer(tmp_path: Path) -> None:
     assert [torch.equal(before[name], after[name]) for name in TASKS] == [True, False, False]
 
 
+MEET = {"name": "cross_attention", "shared": "meet", "heads": 2}
+
+
+def crossed(**settings: Any) -> TaskPlan:
+    return TaskPlan(pairing={**MEET, **settings}, pooling="attention")
+
+
+def loss_of(model: Model, name: str, folder: Path) -> torch.Tensor:
+    sequences = lay_out(tiny_text(folder), TEXTS[: len(TASKS[name].text)], model.task(name).layout, 32)
+    labels = np.array([0, 1, 1]) if TASKS[name].kind == "classify" else np.array([0.5, 2.0, 5.0])
+    return model.train().loss(make_batch(name, sequences, labels, np.arange(3)))
+
+
+def test_tasks_that_write_the_same_name_share_a_pairing(tmp_path: Path) -> None:
+    """A single text has no partner to attend to, so it does not take part."""
+    model = model_of(mood=TaskPlan(pairing=MEET), same=crossed(), alike=crossed())
+    counts, own = model.counts(), model_of(same=TaskPlan(pairing="apart", pooling="attention")).counts()
+    assert counts["shared meet"] == 4 * (32 * 32 + 32)
+    assert counts["same"] == own["same"]
+    assert sum(counts.values()) == sum(p.numel() for p in model.parameters())
+    before = {name: answers(model, name, tmp_path) for name in TASKS}
+    with torch.no_grad():
+        model.shared["shared_meet"].output.weight.mul_(2)
+    after = {name: answers(model, name, tmp_path) for name in TASKS}
+    assert [torch.equal(before[name], after[name]) for name in TASKS] == [True, False, False]
+
+
+def test_a_shared_pairing_answers_as_an_own_one_with_its_weights_does(tmp_path: Path) -> None:
+    own = model_of(same=crossed(shared=""))
+    shared = model_of(same=crossed())
+    state = own.state_dict()
+    moved = {key.replace("parts.task_same.pairing.", "shared.shared_meet."): value for key, value in state.items()}
+    shared.load_state_dict(moved)
+    assert torch.equal(answers(own, "same", tmp_path), answers(shared, "same", tmp_path))
+
+
+def test_both_tasks_teach_what_they_share(tmp_path: Path) -> None:
+    model = model_of(same=crossed(), alike=crossed())
+    weight = model.shared["shared_meet"].output.weight
+    gradients = []
+    for name in ("same", "alike"):
+        model.zero_grad()
+        loss_of(model, name, tmp_path).backward()
+        gradients.append(weight.grad.clone())
+    assert gradients[0].any() and gradients[1].any() and not torch.equal(*gradients)
+    model.free("heads")
+    assert weight.requires_grad
+    assert model.task("same").borrowed == model.task("alike").borrowed == (model.shared["shared_meet"],)
+
+
+def test_what_is_shared_is_one_tensor_after_saving_and_loading(tmp_path: Path) -> None:
+    model = model_of(same=crossed(), alike=TaskPlan(pairing=MEET, pooling="attention", shared="pairs"))
+    save_model(tmp_path / "model", model, tiny_text(tmp_path / "text"))
+    saved = load_file(tmp_path / "model" / "tasks.safetensors")
+    assert [key for key in saved if "meeting.query.weight" in key] == ["shared/shared_meet.meeting.query.weight"]
+    again, _ = load_model(tmp_path, "fp32")
+    for name in ("same", "alike"):
+        assert torch.equal(answers(again, name, tmp_path), answers(model, name, tmp_path))
+        assert again.task(name).borrowed[-1] is again.shared["shared_meet"]
+
+
+@pytest.mark.parametrize(
+    ("plan", "reason"),
+    [
+        (
+            crossed(heads=4),
+            "is cross_attention (heads = 4, dropout = 0.3, residual = False) here, "
+            "but cross_attention (heads = 2, dropout = 0.3, residual = False) in task 'same'",
+        ),
+        (TaskPlan(shared="meet"), "is a layer before the head here, but cross_attention (heads = 2"),
+    ],
+)
+def test_one_name_for_two_layers_is_refused(plan: TaskPlan, reason: str) -> None:
+    with pytest.raises(UserError, match=re.escape(f"test: task 'alike': the shared layer 'meet' {reason}")):
+        model_of(same=crossed(), alike=plan)
+
+
+@pytest.mark.parametrize("plan", [TaskPlan(shared="a.b"), crossed(shared="a.b")])
+def test_a_name_with_a_dot_is_refused(plan: TaskPlan) -> None:
+    with pytest.raises(UserError, match=r"'a\.b' is no name of a shared layer"):
+        model_of(same=plan)
+
+
+def test_only_cross_attention_can_be_shared() -> None:
+    with pytest.raises(UserError, match="unknown setting 'shared' of pairing 'apart'"):
+        model_of(same=TaskPlan(pairing={"name": "apart", "shared": "x"}))
+
+
 @pytest.mark.parametrize(
     ("which", "encoder", "adapters"),
     [("all", "all", True), ("parts", "none", True), ("heads", "none", False), ("top 1", "top", True)],
@@ -102,9 +194,7 @@ OWN = {
 @pytest.mark.parametrize("name", OWN)
 def test_a_tasks_loss_reaches_the_encoder_and_its_own_parts_and_no_others(name: str, tmp_path: Path) -> None:
     model = model_of(**{task: replace(plan, adapters=small(plan)) for task, plan in OWN.items()})
-    sequences = lay_out(tiny_text(tmp_path), TEXTS[: len(TASKS[name].text)], model.task(name).layout, 32)
-    labels = np.array([0, 1, 1]) if TASKS[name].kind == "classify" else np.array([0.5, 2.0, 5.0])
-    model.train().loss(make_batch(name, sequences, labels, np.arange(3))).backward()
+    loss_of(model, name, tmp_path).backward()
     reached = {key for key, parameter in model.named_parameters() if parameter.grad is not None}
     assert {key for key in reached if key.startswith("parts.")} == {
         key for key, _ in model.named_parameters() if key.startswith(f"parts.task_{name}.")

@@ -14,15 +14,15 @@ import torch
 import minbert
 from minbert.batch import Batch, lay_out
 from minbert.bert import Marks
+from minbert.cookbook import read_recipe
 from minbert.dropout import Dropout, Noise, dropping
 from minbert.errors import UserError
+from minbert.events import Evaluated
 from minbert.heads.base import Place
 from minbert.heads.mlm import MaskedLanguageModel
 from minbert.losses import LOSSES
 from minbert.packed import Packed
 from minbert.pairings.twice import Twice
-from minbert.recipe import read_recipe
-from minbert.run import Evaluated
 from minbert.task import Task
 from minbert.variants import build
 from tests.tiny import tiny_bert, tiny_text
@@ -85,7 +85,7 @@ def asked(count: int = 40_000, seed: int = 0) -> tuple[Batch, Batch]:
     ids_T = torch.arange(count) % 40 + 10
     ids_T[::20], ids_T[19::20] = 1, 2
     packed = Packed(ids_T, torch.zeros_like(ids_T), torch.full((count // 20,), 20))
-    batch = Batch("words", packed, None, count // 20)
+    batch = Batch("words", packed, None, np.arange(count // 20))
     return batch, MaskedLanguageModel(Place(FIVE, bert, 1, 0)).prepare(batch)
 
 
@@ -110,7 +110,7 @@ def test_even_a_single_word_is_asked_for() -> None:
         bert = tiny_bert(seed)
         bert.marks = Marks(1, 2, 3)
         packed = Packed(torch.tensor([1, 30, 2]), torch.zeros(3, dtype=torch.int64), torch.tensor([3]))
-        found = MaskedLanguageModel(Place(FIVE, bert, 1, 0)).prepare(Batch("words", packed, None, 1))
+        found = MaskedLanguageModel(Place(FIVE, bert, 1, 0)).prepare(Batch("words", packed, None, np.arange(1)))
         assert found.packed.asked_M.tolist() == [1]
 
 

@@ -1,15 +1,19 @@
 """AdamW against torch's and by hand, parameter groups, schedules."""
 
+import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from minbert.bert import Bert, Shape
 from minbert.model import Model
-from minbert.optim import AdamW, parameter_groups, rate_factor
+from minbert.optim import AdamW, make_optimiser, set_rates
 from minbert.prepare import prepare
 from minbert.recipe import Optimiser, Stage
+from minbert.schedules import SCHEDULES
 from minbert.trainer import clip
 from tests.workbench import demo_recipe
 
@@ -70,9 +74,9 @@ def model(tiny: Path) -> Model:
 
 
 def test_biases_and_norms_do_not_decay_and_heads_may_learn_faster(model: Model) -> None:
-    model.free("all")
-    groups = parameter_groups(model, Optimiser(weight_decay=0.3), 1.0, 7.0)
-    found = {id(p): (group["lr"], group["weight_decay"]) for group in groups for p in group["params"]}
+    optimiser = make_optimiser(model, Optimiser(weight_decay=0.3))
+    set_rates(optimiser, 1.0, 7.0)
+    found = {id(p): (group["lr"], group["weight_decay"]) for group in optimiser.param_groups for p in group["params"]}
     assert len(found) == len(list(model.parameters()))
     for name, parameter in model.named_parameters():
         rate, decay = found[id(parameter)]
@@ -81,9 +85,9 @@ def test_biases_and_norms_do_not_decay_and_heads_may_learn_faster(model: Model) 
 
 
 def test_layer_decay_slows_the_lower_layers(model: Model) -> None:
-    model.free("all")
-    groups = parameter_groups(model, Optimiser(layer_decay=0.5), 1.0, 1.0)
-    rate = {id(p): group["lr"] for group in groups for p in group["params"]}
+    optimiser = make_optimiser(model, Optimiser(layer_decay=0.5))
+    set_rates(optimiser, 1.0, 1.0)
+    rate = {id(p): group["lr"] for group in optimiser.param_groups for p in group["params"]}
     bert = model.bert
     # the top of the 2 layers learns as fast as the heads, the lower half as fast, the embeddings a quarter
     assert rate[id(model.task("sentiment").head.output.weight)] == 1.0  # type: ignore[union-attr]
@@ -92,10 +96,17 @@ def test_layer_decay_slows_the_lower_layers(model: Model) -> None:
     assert rate[id(bert.embeddings.word.weight)] == 0.25
 
 
-def test_frozen_parameters_are_in_no_group(model: Model) -> None:
-    model.free("heads")
-    groups = parameter_groups(model, Optimiser(), 1.0, 1.0)
-    assert sum(len(group["params"]) for group in groups) == len(list(model.parts.parameters()))
+@pytest.mark.parametrize("implementation", ["torch", "minbert"])
+def test_a_parameter_without_a_gradient_neither_moves_nor_decays(implementation: Any) -> None:
+    still, moving = (torch.nn.Parameter(torch.ones(2, 2)) for _ in range(2))
+    model = torch.nn.Module()
+    model.still, model.moving, model.bert = still, moving, Bert(Shape(1, 4, 1, 4, 5, 5))
+    settings = Optimiser(implementation=implementation, weight_decay=0.5)
+    optimiser = make_optimiser(model, settings)  # type: ignore[arg-type]
+    set_rates(optimiser, 0.1, 0.1)
+    moving.grad = torch.ones(2, 2)
+    optimiser.step()
+    assert (still == 1).all() and (moving < 1).all()
 
 
 @pytest.mark.parametrize(
@@ -108,7 +119,22 @@ def test_frozen_parameters_are_in_no_group(model: Model) -> None:
     ],
 )  # fmt: skip
 def test_schedules_by_hand(schedule: str, step: int, factor: float) -> None:
-    assert rate_factor(schedule, 0.4, step, 10) == pytest.approx(factor)
+    assert SCHEDULES[schedule](0.4, 1e-3).factor(step, 10) == pytest.approx(factor)
+
+
+def test_the_adjusting_rate_rises_with_falling_losses_up_to_its_maximum_and_falls_with_rising_ones() -> None:
+    """Rates worked by hand: losses 1, .9, .95, .8 from 1e-5."""
+    schedule = SCHEDULES["adjusting"](0.0, 1e-5, maximum=1.2e-5)
+    rates = [1e-5 * schedule.factor(1, 10)]
+    for loss in (1.0, 0.9, 0.95, 0.8, 0.7):
+        schedule.epoch_ended(loss)
+        rates.append(1e-5 * schedule.factor(5, 10))
+    assert rates == pytest.approx([1e-5, 1e-5, 1.2e-5, 0.6e-5, 0.9e-5, 1.2e-5])
+    other = SCHEDULES["adjusting"](0.0, 1e-5, maximum=1.2e-5)
+    other.restore(json.loads(json.dumps(schedule.state())))
+    for each in (schedule, other):
+        each.epoch_ended(0.9)
+    assert other.factor(6, 10) == schedule.factor(6, 10) == pytest.approx(0.6)
 
 
 def test_clipping_bounds_the_norm_of_all_gradients() -> None:

@@ -9,7 +9,7 @@ import torch
 from minbert.bert import Bert
 from minbert.packed import Packed
 from minbert.prepare import prepare
-from minbert.trainer import train
+from minbert.trainer import Loop
 from tests.tiny import tiny_bert
 from tests.workbench import demo_recipe
 
@@ -30,7 +30,7 @@ def curve(tiny: Path, task: str, *overrides: str) -> np.ndarray:
         steps=STEPS,
     )
     ready = prepare(recipe, None)
-    steps = train(ready.model, ready.plans, ready.feeds, ready.balancer, recipe.optimiser)
+    steps = iter(Loop(ready.model, ready.learning))
     losses = [step.losses[task] for step in steps]
     return np.convolve(losses, np.ones(40) / 40, "valid")
 

@@ -6,17 +6,9 @@ from typing import Any
 
 import pytest
 
+from minbert.cookbook import read_recipe, recipe_from, shipped_recipes
 from minbert.errors import UserError
-from minbert.recipe import (
-    Optimiser,
-    Recipe,
-    Selection,
-    Stage,
-    TaskPlan,
-    read_recipe,
-    recipe_from,
-    shipped_recipes,
-)
+from minbert.recipe import Optimiser, Recipe, Selection, Stage, TaskPlan
 
 SST = "[tasks.sst]\n"
 

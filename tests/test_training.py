@@ -13,14 +13,16 @@ import pytest
 import torch
 
 import minbert
+from minbert.cookbook import read_recipe
 from minbert.errors import UserError
+from minbert.events import Evaluated, Started
 from minbert.hub import find_backbone
 from minbert.prepare import prepare
 from minbert.pretrained import save_backbone
-from minbert.recipe import read_recipe
-from minbert.run import Evaluated, Started, start_run
-from minbert.rundir import load_model, read_run
-from minbert.trainer import Step, train
+from minbert.run import start_run
+from minbert.rundir import read_run
+from minbert.saved import load_model
+from minbert.trainer import Loop, Step
 from tests.workbench import DEMO, demo_recipe, run_all, write_csv
 
 
@@ -49,7 +51,7 @@ def test_heads_only_leaves_the_encoder_as_it_was(tiny: Path, tmp_path: Path) -> 
     linear = ("tasks.similarity.head=linear", "tasks.similarity.pairing=joined")
     ready = prepare(demo_recipe(tiny, "stages.0.free=heads", *linear), None)
     before = {name: tensor.clone() for name, tensor in ready.model.state_dict().items()}
-    for _ in train(ready.model, ready.plans, ready.feeds, ready.balancer, ready.recipe.optimiser):
+    for _ in Loop(ready.model, ready.learning):
         pass
     for name, tensor in ready.model.state_dict().items():
         assert torch.equal(before[name], tensor) == name.startswith("bert."), name
@@ -63,7 +65,7 @@ def test_a_stage_in_which_a_task_has_nothing_to_learn_is_refused(tiny: Path) -> 
 def test_a_stage_trains_only_its_tasks(tiny: Path) -> None:
     ready = prepare(demo_recipe(tiny, 'stages.0.tasks=["similarity"]'), None)
     head = ready.model.task("sentiment").head.output.weight.clone()  # type: ignore[union-attr,operator]
-    steps = list(train(ready.model, ready.plans, ready.feeds, ready.balancer, ready.recipe.optimiser))
+    steps = list(Loop(ready.model, ready.learning))
     assert {name for step in steps for name in step.losses} == {"similarity"}
     assert torch.equal(head, ready.model.task("sentiment").head.output.weight)  # type: ignore[union-attr,arg-type]
 
@@ -78,7 +80,7 @@ def test_two_half_batches_accumulated_equal_one_whole(tiny: Path) -> None:
         for module in ready.model.modules():
             if hasattr(module, "rate"):
                 module.rate = 0.0
-        list(train(ready.model, ready.plans, ready.feeds, ready.balancer, recipe.optimiser))
+        list(Loop(ready.model, ready.learning))
         return torch.cat([p.detach().flatten() for p in ready.model.parameters()])
 
     whole, halves = trained(32, 1), trained(16, 2)
@@ -231,12 +233,12 @@ def test_a_users_own_task_with_string_labels_and_balanced_weights(tiny: Path, tm
 def test_an_epoch_is_one_pass_over_as_many_examples_as_there_are(tiny: Path) -> None:
     # 400 + 320 + 320 examples in batches of 32: 13 + 10 + 10 batches, four to a step
     ready = prepare(read_recipe("demo", [f"backbone={tiny}", "optimiser.accumulate=4", "stages.0.epochs=2"]), None)
-    assert [plan.steps for plan in ready.plans] == [2 * 9]
+    assert [plan.steps for plan in ready.learning.plans] == [2 * 9]
 
 
 def test_tasks_of_one_size_are_not_read_in_the_same_order(tiny: Path) -> None:
     ready = prepare(demo_recipe(tiny, "tasks.other.task=demo/similarity"), None)
-    first, second = (ready.feeds[name].draw().labels_B for name in ("similarity", "other"))
+    first, second = (ready.learning.feeds[name].draw(32, 128).labels_B for name in ("similarity", "other"))
     assert first is not None and second is not None and not torch.equal(first, second)
 
 

@@ -45,8 +45,8 @@ def ready(tiny: Path) -> Prepared:
 
 
 def learn_once(ready: Prepared, task: str) -> Callable[[], None]:
-    feed = ready.feeds[task]
-    batch = make_batch(task, feed.sequences, feed.labels, np.arange(32))
+    part = ready.train[task]
+    batch = make_batch(task, part.sequences, part.examples.labels, np.arange(32))
     ready.model.train()
     return lambda: ready.model.loss(batch).backward()
 
@@ -63,7 +63,7 @@ def test_a_step_runs_the_kernels_it_needs_and_no_others(ready: Prepared) -> None
     assert not [name for name in found if "bernoulli" in name], "dropout draws whole words of bits"
     # fp32 throughout: only heads and losses may ask for it, and get what they have
     assert found["aten::_to_copy"] <= 2
-    blocks = len(list(similar(ready.feeds["sentiment"].sequences.tokens[:32])))
+    blocks = len(list(similar(ready.train["sentiment"].sequences.tokens[:32])))
     # attention: two products a block forwards and four backwards
     assert found["aten::bmm"] + found["aten::baddbmm"] == 6 * LAYERS * blocks
     # 436 with five blocks, when this was written
@@ -76,8 +76,8 @@ def test_a_step_multiplies_little_more_than_the_tokens_need(ready: Prepared, tas
     counter = FlopCounterMode(display=False)
     with counter:
         step()
-    feed = ready.feeds[task]
-    needed = 3 * ready.model.work(make_batch(task, feed.sequences, feed.labels, np.arange(32)))
+    part = ready.train[task]
+    needed = 3 * ready.model.work(make_batch(task, part.sequences, part.examples.labels, np.arange(32)))
     assert counter.get_total_flops() < 1.1 * needed
 
 

@@ -4,8 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from minbert.recipe import Recipe, read_recipe
-from minbert.run import Event, Finished, start_run
+from minbert.cookbook import read_recipe
+from minbert.events import Event, Finished
+from minbert.recipe import Recipe
+from minbert.run import start_run
 
 
 @dataclass(frozen=True)

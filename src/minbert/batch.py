@@ -4,7 +4,7 @@ T tokens in a batch, S sequences, B examples (S = B, or 2B where the two texts o
 both orders: first all first sequences, then all second ones).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -18,6 +18,8 @@ from minbert.text import Ragged, Text
 
 # both: joined in one order, and in the other; twice: the first text, two times
 Layout = Literal["joined", "apart", "both", "twice"]
+# (the tokenizer, texts, how many of a text's pieces can be kept) -> a tag for each piece
+Tag = Callable[[Text, Sequence[str], int], Ragged]
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,12 @@ class Batch:
     task: str
     packed: Packed
     labels_B: Tensor | None
-    examples: int
+    # which rows of the task's table they are
+    rows_B: npt.NDArray[np.int64]
+
+    @property
+    def examples(self) -> int:
+        return len(self.rows_B)
 
     @property
     def tokens(self) -> int:
@@ -47,6 +54,8 @@ class Sequences:
     first_segments: tuple[npt.NDArray[np.int64], ...]
     # how many examples lost tokens to the length limit
     truncated: int
+    # a tag for each token of the parts; nothing: nobody wants them
+    tags: tuple[Ragged, ...] = ()
 
     def __len__(self) -> int:
         return len(self.parts[0])
@@ -59,39 +68,49 @@ class Sequences:
     def take(self, rows: npt.NDArray[np.int64]) -> "Sequences":
         """Some of the examples, in the given order."""
         firsts = tuple(first[rows] for first in self.first_segments)
-        return replace(self, parts=tuple(part.take(rows) for part in self.parts), first_segments=firsts)
+        parts, tags = (tuple(part.take(rows) for part in each) for each in (self.parts, self.tags))
+        return replace(self, parts=parts, first_segments=firsts, tags=tags)
 
     def pack(self, rows: npt.NDArray[np.int64]) -> Packed:
         taken = [part.take(rows) for part in self.parts]
-        ids = np.concatenate([part.flat for part in taken]).astype(np.int64)
+        ids = end_to_end(taken)
         lengths = np.concatenate([part.lengths for part in taken])
         segments = np.zeros(len(ids), np.int64)
         if self.first_segments:
             place = np.arange(len(ids)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
             firsts = np.concatenate([first[rows] for first in self.first_segments])
             segments = (place >= np.repeat(firsts, lengths)).astype(np.int64)
-        return Packed(torch.from_numpy(ids), torch.from_numpy(segments), torch.from_numpy(lengths))
+        tags_T = torch.from_numpy(end_to_end([part.take(rows) for part in self.tags])) if self.tags else None
+        return Packed(torch.from_numpy(ids), torch.from_numpy(segments), torch.from_numpy(lengths), tags_T=tags_T)
 
 
-def lay_out(text: Text, texts: tuple[list[str], ...], layout: Layout, max_length: int) -> Sequences:
+def end_to_end(parts: list[Ragged]) -> npt.NDArray[np.int64]:
+    return np.concatenate([part.flat for part in parts]).astype(np.int64)
+
+
+def lay_out(
+    text: Text, texts: tuple[list[str], ...], layout: Layout, max_length: int, tag: Tag | None = None
+) -> Sequences:
     """Texts -> sequences: [CLS] a [SEP]; pairs as [CLS] a [SEP] b [SEP], in both orders, or apart."""
-    pieces = [text.encode(column, max_length) for column in (texts[:1] if layout == "twice" else texts)]
-    if len(pieces) == 2 and layout != "apart":
+    columns = texts[:1] if layout == "twice" else texts
+    pieces = [text.encode(column, max_length) for column in columns]
+    joined = len(pieces) == 2 and layout != "apart"
+    if joined:
         keep = share_length(pieces[0].lengths, pieces[1].lengths, max_length - 3)
-        cut = sum(piece.lengths - kept for piece, kept in zip(pieces, keep, strict=True)) > 0
-        orders = [slice(None)] if layout == "joined" else [slice(None), slice(None, None, -1)]
-        joined = tuple(wrap(pieces[order], keep[order], text) for order in orders)
-        firsts = tuple(keep[order][0] + 2 for order in orders)
-        return Sequences(joined, firsts, int(np.count_nonzero(cut)))
-    parts = []
-    cut = np.zeros(len(pieces[0]), bool)
-    for piece in pieces:
-        kept = np.minimum(piece.lengths, max_length - 2)
-        parts.append(wrap([piece], [kept], text))
-        cut |= piece.lengths > kept
-    if layout == "twice":
-        parts *= 2
-    return Sequences(tuple(parts), (), int(np.count_nonzero(cut)))
+        # which texts make a sequence
+        orders = [[0, 1]] if layout == "joined" else [[0, 1], [1, 0]]
+    else:
+        keep = [np.minimum(piece.lengths, max_length - 2) for piece in pieces]
+        orders = [[column] for column in range(len(pieces))]
+
+    def wrapped(rows: list[Ragged], first: int, end: int) -> tuple[Ragged, ...]:
+        parts = tuple(wrap([rows[i] for i in order], [keep[i] for i in order], first, end) for order in orders)
+        return parts * 2 if layout == "twice" else parts
+
+    cut = np.any([piece.lengths > kept for piece, kept in zip(pieces, keep, strict=True)], axis=0)
+    firsts = tuple(keep[order[0]] + 2 for order in orders) if joined else ()
+    tags = wrapped([tag(text, column, max_length) for column in columns], 0, 0) if tag else ()
+    return Sequences(wrapped(pieces, text.cls, text.sep), firsts, int(np.count_nonzero(cut)), tags)
 
 
 def share_length(
@@ -106,12 +125,12 @@ def share_length(
     return [np.where(over, kept_first, first), np.where(over, kept_second, second)]
 
 
-def wrap(pieces: list[Ragged], keep: list[npt.NDArray[np.int64]], text: Text) -> Ragged:
-    """[CLS], the kept pieces of each text and a [SEP] after each, as one sequence a row."""
+def wrap(pieces: list[Ragged], keep: list[npt.NDArray[np.int64]], first: int, end: int) -> Ragged:
+    """`first` ([CLS]), the kept pieces of each text and an `end` ([SEP]) after each, as one sequence a row."""
     lengths = 1 + sum(kept + 1 for kept in keep)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    flat = np.full(offsets[-1], text.sep, np.int32)  # what nothing else claims is a [SEP]
-    flat[offsets[:-1]] = text.cls
+    flat = np.full(offsets[-1], end, np.int32)  # what nothing else claims is an end
+    flat[offsets[:-1]] = first
     start = offsets[:-1] + 1
     for piece, kept in zip(pieces, keep, strict=True):
         inside = np.arange(kept.sum()) - np.repeat(np.cumsum(kept) - kept, kept)
@@ -122,7 +141,7 @@ def wrap(pieces: list[Ragged], keep: list[npt.NDArray[np.int64]], text: Text) ->
 
 def make_batch(task: str, sequences: Sequences, labels: npt.NDArray[Any] | None, rows: npt.NDArray[np.int64]) -> Batch:
     targets = None if labels is None else torch.from_numpy(labels[rows])
-    return Batch(task, sequences.pack(rows), targets, len(rows))
+    return Batch(task, sequences.pack(rows), targets, rows)
 
 
 def by_length(tokens: npt.NDArray[np.int64], budget: int) -> Iterator[npt.NDArray[np.int64]]:

@@ -80,6 +80,10 @@ class Norm(nn.LayerNorm):
 class Ports:
     """Where others may enter the layers. As they are here, they change nothing."""
 
+    def embedded(self, x_TD: Tensor, packed: Packed) -> Tensor:
+        """What the embeddings give."""
+        return x_TD
+
     def qkv(self, layer: int, x_TD: Tensor, qkv_TW: Tensor) -> Tensor:
         """Queries, keys and values of a layer, made from its input."""
         return qkv_TW
@@ -193,11 +197,7 @@ class Bert(nn.Module):
 
     def forward(self, packed: Packed, reads: Reads = "all", ports: Ports = NO_PORTS) -> Tensor:
         """One vector a token, T x D; or only those of the first tokens, S x D."""
-        return self.encode(self.embeddings(packed), packed, reads, ports)
-
-    def encode(self, x_TD: Tensor, packed: Packed, reads: Reads = "all", ports: Ports = NO_PORTS) -> Tensor:
-        """The same from the embeddings on, for those who want to change these first."""
-        x_TD = x_TD.to(self.dtype)
+        x_TD = ports.embedded(self.embeddings(packed), packed).to(self.dtype)
         if ports is not NO_PORTS:
             for number, layer in enumerate(self.layers):
                 x_TD = layer(x_TD, packed, ports, number)

@@ -1,4 +1,4 @@
-"""Modules without numbers: to know their shapes, or to give them weights from a file."""
+"""How modules come by their first numbers: none at all, or those of a seed."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,5 +29,14 @@ class Undrawn(TorchFunctionMode):
 
 @contextmanager
 def blank() -> Iterator[None]:
+    """Modules without numbers: to know their shapes, or to give them weights from a file."""
     with torch.device("meta"), Undrawn():
+        yield
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Initialisation draws from torch's global generator: seed it, and put it back."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
         yield

@@ -4,17 +4,30 @@ import csv
 import gzip
 import io
 import json
+import shutil
+import tempfile
 import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO, Literal, cast
 
 from minbert.errors import UserError, did_you_mean
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
-# Python's csv refuses fields above 128 KiB; documents may be longer.
-csv.field_size_limit(2**31 - 1)
+# Python's csv refuses fields above 128 KiB; documents may be longer. A quote that is never closed makes one field of
+# all that follows: this much of it is read, and kept in memory, before the row is given up.
+LONGEST_FIELD = 2**24
+LONGEST_LINE = 2**25
+csv.field_size_limit(LONGEST_FIELD)
+# of a parquet file: rows that are decoded at once, and bytes of a column that are read at once
+ROWS = 1024
+BUFFER = 2**20
+# of a jsonl file: column names that are remembered for the message that one is missing
+NAMES = 100
+
+# (line, values of the columns and of the id), or (line, what is wrong with it)
+Row = tuple[int, list[Any] | str]
 
 
 def format_of(path: Path) -> tuple[str, bool]:
@@ -28,35 +41,148 @@ def format_of(path: Path) -> tuple[str, bool]:
     return kind, gzipped
 
 
-def open_text(path: Path, gzipped: bool) -> IO[str]:
-    # surrogateescape keeps bad bytes visible as lone surrogates, so that the row can be named
-    if gzipped:
-        return gzip.open(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="")
-    return path.open(encoding="utf-8-sig", errors="surrogateescape", newline="")
+class Columns:
+    """Some columns of a file, read row by row in little memory, and how far the reading is.
+
+    `exact`: a row with fewer fields than the header is a bad row; otherwise its missing fields are empty.
+    """
+
+    def __init__(
+        self, path: Path, columns: Sequence[str], id_column: str, delimiter: str = "", *, exact: bool = False
+    ) -> None:
+        if not path.is_file():
+            raise UserError(f"{path}: no such file.")
+        self.kind, self.gzipped = format_of(path)
+        self.path = path
+        self.columns = list(columns)
+        self.id_column = id_column
+        self.delimiter = delimiter or ("\t" if self.kind == "tsv" else "")
+        self.exact = exact
+        self.unit: Literal["bytes", "rows"] = "rows" if self.kind == "parquet" else "bytes"
+        # rows are counted when the reading begins
+        self.total = path.stat().st_size if self.unit == "bytes" else 0
+        self._raw: BinaryIO | None = None
+        self._rows = 0
+        if not path.stat().st_size:
+            raise nothing_in(path)
+
+    @property
+    def done(self) -> int:
+        """How much of `total` lies behind; of a gzipped file, how many of its compressed bytes."""
+        if self.unit == "rows":
+            return self._rows
+        return 0 if self._raw is None else self.total if self._raw.closed else self._raw.tell()
+
+    def __iter__(self) -> Iterator[Row]:
+        try:
+            with self.path.open("rb") as raw:
+                self._raw = raw
+                bare = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if self.gzipped else raw
+                if self.kind == "parquet":
+                    yield from self._parquet(bare)
+                    return
+                # surrogateescape keeps bad bytes visible as lone surrogates, so that the row can be named
+                with io.TextIOWrapper(bare, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+                    yield from self._jsonl(file) if self.kind == "jsonl" else self._csv(file)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as wrong:
+            raise UserError(f"{self.path}: not a whole gzip file: {wrong}") from None
+        except OSError as wrong:
+            raise UserError(f"{self.path}: cannot be read: {wrong.strerror or wrong}") from None
+
+    def _csv(self, file: IO[str]) -> Iterator[Row]:
+        first = file.readline(LONGEST_LINE)
+        if not first.strip("\r\n"):
+            raise nothing_in(self.path)
+        if "\x00" in first or not is_unicode(first):
+            raise UserError(
+                f"{self.path}:1: the header line is not UTF-8 text.", "Save the file with the encoding UTF-8."
+            )
+        # the course's files end in .csv and are separated by tabs: the header line tells
+        delimiter = self.delimiter or ("\t" if "\t" in first else ",")
+        source = Lines(file, first)
+        reader = csv.reader(source, delimiter=delimiter, strict=True)
+        try:
+            header = next(reader)
+        except csv.Error as wrong:
+            raise UserError(f"{self.path}:1: broken quoting in the header line: {wrong}") from None
+        require(self.path, self.columns, header)
+        places = [header.index(column) for column in self.columns]
+        id_place = header.index(self.id_column) if self.id_column in header else None
+        while True:
+            line = source.begin()
+            try:
+                row = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as wrong:
+                yield line, str(wrong) if source.overlong else f"broken quoting: {wrong}"
+                # a quote that never closes took the lines behind it too, which are rows of their own
+                source.give_back()
+                reader = csv.reader(source, delimiter=delimiter, strict=True)
+                continue
+            if not row:
+                continue
+            if len(row) > len(header) or (self.exact and len(row) < len(header)):
+                yield line, f"{len(row)} fields where the header has {len(header)}"
+                continue
+            row += [""] * (len(header) - len(row))
+            yield line, [row[i] for i in places] + [None if id_place is None else row[id_place]]
+
+    def _jsonl(self, file: IO[str]) -> Iterator[Row]:
+        # rows may leave fields out, so only the whole file tells whether a column is there
+        missing, found, rows = set(self.columns), dict[str, None](), False
+        source = Lines(file)
+        while True:
+            line = source.begin()
+            try:
+                text = next(source)
+                if not text.strip():
+                    continue
+                row = json.loads(text)
+            except StopIteration:
+                break
+            except (Overlong, ValueError, RecursionError) as wrong:
+                yield line, str(wrong) if source.overlong else f"not JSON: {wrong}"
+                continue
+            if not isinstance(row, dict):
+                yield line, "not a JSON object"
+                continue
+            rows = True
+            missing -= row.keys()
+            if len(found) < NAMES:
+                found.update(dict.fromkeys(row))
+            yield line, [row.get(column) for column in self.columns] + [row.get(self.id_column)]
+        if rows:
+            require(self.path, self.columns, [*found, *(set(self.columns) - missing - found.keys())])
+
+    def _parquet(self, bare: BinaryIO) -> Iterator[Row]:
+        import pyarrow
+        import pyarrow.parquet
+
+        with tempfile.TemporaryFile() as unzipped:
+            if self.gzipped:
+                # its end, which says where everything is, must be read first
+                shutil.copyfileobj(bare, unzipped)
+            try:
+                # without a buffer, a column of a whole row group is in memory at once
+                file = pyarrow.parquet.ParquetFile(unzipped if self.gzipped else self.path, buffer_size=BUFFER)
+                self.total = file.metadata.num_rows
+                names = file.schema_arrow.names
+                require(self.path, self.columns, names)
+                wanted = list(dict.fromkeys([*self.columns, *([self.id_column] if self.id_column in names else [])]))
+                for batch in file.iter_batches(ROWS, columns=wanted):
+                    values = {name: _values(batch.column(batch.schema.get_field_index(name))) for name in wanted}
+                    ids = values.get(self.id_column, [None] * batch.num_rows)
+                    for row in zip(*(values[name] for name in self.columns), ids, strict=True):
+                        self._rows += 1
+                        yield self._rows, list(row)
+            except (pyarrow.ArrowException, OSError) as wrong:
+                raise UserError(f"{self.path}: not a whole parquet file: {wrong}") from None
 
 
-def read_columns(
-    path: Path, columns: Sequence[str], id_column: str, delimiter: str = ""
-) -> Iterator[tuple[int, list[Any] | str]]:
-    """(line, values of the columns and of the id), or (line, what is wrong with it)."""
-    if not path.is_file():
-        raise UserError(f"{path}: no such file.")
-    kind, gzipped = format_of(path)
-    if path.stat().st_size == 0:
-        raise nothing_in(path)
-    try:
-        if kind == "parquet":
-            yield from _parquet(path, columns, id_column, gzipped)
-        elif kind == "jsonl":
-            with open_text(path, gzipped) as file:
-                yield from _jsonl(path, file, columns, id_column)
-        else:
-            with open_text(path, gzipped) as file:
-                yield from _csv(path, file, columns, id_column, delimiter or ("\t" if kind == "tsv" else ""))
-    except (gzip.BadGzipFile, EOFError, zlib.error) as wrong:
-        raise UserError(f"{path}: not a whole gzip file: {wrong}") from None
-    except OSError as wrong:
-        raise UserError(f"{path}: cannot be read: {wrong.strerror or wrong}") from None
+def read_columns(path: Path, columns: Sequence[str], id_column: str, delimiter: str = "") -> Iterator[Row]:
+    """Every row of a file."""
+    return iter(Columns(path, columns, id_column, delimiter))
 
 
 def nothing_in(path: Path) -> UserError:
@@ -71,120 +197,63 @@ def require(path: Path, columns: Iterable[str], found: Sequence[str]) -> None:
                 f"{path}: no column '{column}'. {did_you_mean(column, named)}",
                 f"The file has the columns {', '.join(named) or '(none with a name)'}.",
             )
+        if found.count(column) > 1:
+            raise UserError(f"{path}: two columns are called '{column}'.", "Rename one of them.")
 
 
-class Recorded:
-    """Lines, with those of the current record remembered, so that they can be read again."""
+class Overlong(csv.Error):
+    """A line that is too long to be looked at."""
 
-    def __init__(self, lines: Iterator[str]) -> None:
-        self.lines = lines
-        self.taken: list[str] = []
 
-    def __iter__(self) -> "Recorded":
+class Lines:
+    """The lines of a file, counted; those of the current record can be read again."""
+
+    def __init__(self, file: IO[str], *first: str) -> None:
+        self.file = file
+        self.line = 1
+        # None stands for a line that is too long
+        self.waiting: deque[str | None] = deque(first)
+        self.taken: list[str | None] = []
+
+    def __iter__(self) -> "Lines":
         return self
 
     def __next__(self) -> str:
-        line = next(self.lines)
+        line = self.waiting.popleft() if self.waiting else self._read()
         self.taken.append(line)
+        if line is None:
+            raise Overlong(f"a line of more than {LONGEST_LINE:,} characters")
         return line
+
+    def _read(self) -> str | None:
+        line = self.file.readline(LONGEST_LINE)
+        if not line:
+            raise StopIteration
+        if len(line) < LONGEST_LINE or line[-1] in "\r\n":
+            return line
+        while line and line[-1] not in "\r\n":
+            line = self.file.readline(LONGEST_LINE)
+        return None
+
+    def begin(self) -> int:
+        """A record begins here, in the line of this number; it may take several."""
+        self.line += len(self.taken)
+        self.taken.clear()
+        return self.line
+
+    @property
+    def overlong(self) -> bool:
+        """Whether the record is such a line."""
+        return self.taken == [None]
 
     def give_back(self) -> None:
         """Let all lines of the record but its first be read again."""
-        self.lines = chain(self.taken[1:], self.lines)
-
-
-def _csv(
-    path: Path, file: IO[str], columns: Sequence[str], id_column: str, delimiter: str
-) -> Iterator[tuple[int, list[Any] | str]]:
-    first = file.readline()
-    if not first.strip("\r\n"):
-        raise nothing_in(path)
-    if "\x00" in first or not is_unicode(first):
-        raise UserError(f"{path}:1: the header line is not UTF-8 text.", "Save the file with the encoding UTF-8.")
-    # the course's files end in .csv and are separated by tabs: the header line tells
-    delimiter = delimiter or ("\t" if "\t" in first else ",")
-    source = Recorded(chain([first], file))
-    reader = csv.reader(source, delimiter=delimiter, strict=True)
-    try:
-        header = next(reader)
-    except csv.Error as wrong:
-        raise UserError(f"{path}:1: broken quoting in the header line: {wrong}") from None
-    require(path, columns, header)
-    places = [header.index(column) for column in columns]
-    id_place = header.index(id_column) if id_column in header else None
-    after = 1 + len(source.taken)
-    while True:
-        line = after  # where this record starts: it may hold quoted newlines
-        source.taken.clear()
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as wrong:
-            yield line, f"broken quoting: {wrong}"
-            # a quote that never closes took the lines behind it too, which are rows of their own
-            source.give_back()
-            reader = csv.reader(source, delimiter=delimiter, strict=True)
-            after = line + 1
-            continue
-        after = line + len(source.taken)
-        if not row:
-            continue
-        if len(row) != len(header):
-            if len(row) > len(header):
-                yield line, f"{len(row)} fields where the header has {len(header)}"
-                continue
-            row += [""] * (len(header) - len(row))
-        yield line, [row[i] for i in places] + [None if id_place is None else row[id_place]]
-
-
-def _jsonl(path: Path, file: IO[str], columns: Sequence[str], id_column: str) -> Iterator[tuple[int, list[Any] | str]]:
-    # rows may leave fields out, so only the whole file tells whether a column is there
-    found: dict[str, None] = {}
-    rows = False
-    for line, text in enumerate(file, 1):
-        if not text.strip():
-            continue
-        try:
-            row = json.loads(text)
-        except (ValueError, RecursionError) as wrong:
-            yield line, f"not JSON: {wrong}"
-            continue
-        if not isinstance(row, dict):
-            yield line, "not a JSON object"
-            continue
-        rows = True
-        found.update(dict.fromkeys(row))
-        yield line, [row.get(column) for column in columns] + [row.get(id_column)]
-    if rows:
-        require(path, columns, list(found))
-
-
-def _parquet(
-    path: Path, columns: Sequence[str], id_column: str, gzipped: bool
-) -> Iterator[tuple[int, list[Any] | str]]:
-    import pyarrow
-    import pyarrow.parquet
-
-    source = io.BytesIO(gzip.decompress(path.read_bytes())) if gzipped else path
-    try:
-        file = pyarrow.parquet.ParquetFile(source)
-        require(path, columns, file.schema_arrow.names)
-        has_id = id_column in file.schema_arrow.names
-        wanted = list(dict.fromkeys([*columns, *([id_column] if has_id else [])]))
-        line = 0
-        for batch in file.iter_batches(columns=wanted):
-            values = {name: _values(batch.column(batch.schema.get_field_index(name))) for name in wanted}
-            for i in range(batch.num_rows):
-                line += 1
-                identity = values[id_column][i] if has_id else None
-                yield line, [*(values[name][i] for name in columns), identity]
-    except (pyarrow.ArrowException, OSError) as wrong:
-        raise UserError(f"{path}: not a whole parquet file: {wrong}") from None
+        self.waiting.extendleft(reversed(self.taken[1:]))
+        del self.taken[1:]
 
 
 def _values(column: Any) -> list[Any]:
-    """A parquet column as Python values; strings that are no UTF-8 as `open_text` gives them."""
+    """A parquet column as Python values; strings that are no UTF-8 as those of text files are read."""
     try:
         return column.to_pylist()  # type: ignore[no-any-return]
     except UnicodeDecodeError:
@@ -194,6 +263,8 @@ def _values(column: Any) -> list[Any]:
 
 def is_unicode(text: str) -> bool:
     """Whether a text holds no lone surrogates: neither bytes that were no UTF-8 nor \\ud800 in JSON."""
+    if text.isascii():
+        return True
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -9,6 +9,7 @@ import torch
 
 from minbert.batch import Sequences, by_length, lay_out, make_batch
 from minbert.model import Model
+from minbert.tags import tag_pieces
 from minbert.task import Task
 from minbert.text import Text
 
@@ -16,10 +17,13 @@ from minbert.text import Text
 BUDGET = 4096
 
 
-def sequences_for(model: Model, name: str, text: Text, texts: tuple[list[str], ...]) -> Sequences:
-    """Texts as the task's own parts want them laid out."""
+def sequences_for(
+    model: Model, name: str, text: Text, texts: tuple[list[str], ...], max_length: int | None = None
+) -> Sequences:
+    """Texts as the task's own parts want them laid out; cut to fewer tokens if asked."""
     parts = model.task(name)
-    return lay_out(text, texts, parts.layout, parts.max_length)
+    tag = tag_pieces if parts.wants_tags else None
+    return lay_out(text, texts, parts.layout, max_length or parts.max_length, tag)
 
 
 def no_answers(task: Task, count: int) -> npt.NDArray[Any]:

@@ -16,26 +16,32 @@ from minbert.losses import DEFAULTS, LOSSES, Loss
 from minbert.machine import matrix_work, place
 from minbert.packed import Packed
 from minbert.pairings import PAIRINGS, Pairing
+from minbert.pairings.borrowed import Borrowed
 from minbert.poolings import POOLINGS, Pooling
 from minbert.recipe import Precision, TaskPlan
-from minbert.shared import SharedLayer
+from minbert.shared import Shared, SharedLayer
 from minbert.task import Task
-from minbert.variants import build, split_spec
+from minbert.variants import build, expand, split_spec
 
 
 class TaskParts(nn.Module):
     """What one task has of its own: adapters in the encoder, and all between its token vectors and the loss."""
 
-    def __init__(self, bert: Bert, task: Task, plan: TaskPlan, where: str, shared: SharedLayer | None = None) -> None:
+    def __init__(self, bert: Bert, task: Task, plan: TaskPlan, where: str, shared: Shared | None = None) -> None:
         super().__init__()
+        shared = Shared() if shared is None else shared
         where = f"{where}: task '{task.name}'"
         self.task = task
+        self.plan = plan
         self.adapters = nn.ModuleList(build("adapter", ADAPTERS, spec, where, bert) for spec in plan.adapters)
         self.ports: Ports = Stack(self.adapters) if plan.adapters else NO_PORTS  # type: ignore[arg-type]
-        self.pairing: Pairing = build("pairing", PAIRINGS, plan.pairing, where, bert, task)
+        self.pairing = self.pairing_of(bert, where, shared)
         self.pooling: Pooling = build("pooling", POOLINGS, plan.pooling, where, bert)
         # inside a tuple, so that it is not taken for this task's own
-        self.between = (shared,) if shared is not None else ()
+        self.between: tuple[SharedLayer, ...] = ()
+        if plan.shared:
+            kind = "a layer before the head"
+            self.between = (shared.same(plan.shared, task.name, kind, lambda: SharedLayer(bert), where),)
         loss = plan.loss or DEFAULTS[task.kind]
         self.loss: Loss = build("loss", LOSSES, loss, where, task)
         self.symmetric = plan.symmetric
@@ -45,6 +51,14 @@ class TaskParts(nn.Module):
         self.head: Head = build("head", HEADS, plan.head, where, place)
         self.max_length = min(plan.max_length or task.max_length, bert.shape.positions)
         self.check(plan, where, split_spec(loss, where)[0], bert.shape.segments)
+
+    def pairing_of(self, bert: Bert, where: str, shared: Shared) -> Pairing:
+        """The pairing of the plan: the task's own, or one that it shares."""
+        own: Pairing = build("pairing", PAIRINGS, self.plan.pairing, where, bert, self.task)
+        if own.shared is None:
+            return own
+        kind = expand("pairing", PAIRINGS, self.plan.pairing, where)
+        return Borrowed(shared.same(own.shared, self.task.name, kind, lambda: own, where))
 
     def check(self, plan: TaskPlan, where: str, loss: str, segments: int) -> None:
         """Refuse by name what makes no sense together."""
@@ -75,6 +89,16 @@ class TaskParts(nn.Module):
         return "both" if self.symmetric and self.pairing.layout == "joined" else self.pairing.layout
 
     @property
+    def borrowed(self) -> tuple[nn.Module, ...]:
+        """The layers that it shares with other tasks."""
+        return *self.between, *(self.pairing.lent if isinstance(self.pairing, Borrowed) else ())
+
+    @property
+    def wants_tags(self) -> bool:
+        """Whether its tokens come with their parts of speech."""
+        return any(adapter.wants_tags for adapter in self.adapters)
+
+    @property
     def reads(self) -> Reads:
         """Which of the encoder's token vectors are looked at."""
         return "first" if self.pairing.reads == self.pooling.reads == "first" else "all"
@@ -98,13 +122,12 @@ class Model(nn.Module):
         """`where` is the file that the plans were written in, for error messages."""
         super().__init__()
         self.bert = bert
-        # the prefix lets a task be called `type` or `keys`, which are names of ModuleDict's own
-        layers = {name: SharedLayer(bert) for name in dict.fromkeys(plans[task].shared for task in tasks) if name}
-        self.shared = nn.ModuleDict({f"shared_{name}": layer for name, layer in layers.items()})
+        self.shared = Shared()
 
         def parts_of(name: str) -> TaskParts:
-            return TaskParts(bert, tasks[name], plans[name], where, layers.get(plans[name].shared or ""))
+            return TaskParts(bert, tasks[name], plans[name], where, self.shared)
 
+        # the prefix lets a task be called `type` or `keys`, which are names of ModuleDict's own
         self.parts = nn.ModuleDict({f"task_{name}": parts_of(name) for name in tasks})
 
     @property
@@ -116,10 +139,10 @@ class Model(nn.Module):
         assert isinstance(part, TaskParts)
         return part
 
-    def forward(self, batch: Batch) -> Tensor:
-        """The raw output of the batch's task, B x O."""
+    def forward(self, batch: Batch, ports: Ports | None = None) -> Tensor:
+        """The raw output of the batch's task, B x O; `ports` take the place of the task's own."""
         parts = self.task(batch.task)
-        x_TD = parts.pairing.encode(self.bert, batch.packed, parts.reads, parts.ports)
+        x_TD = parts.pairing.encode(self.bert, batch.packed, parts.reads, ports or parts.ports)
         return parts(x_TD, batch.packed.firsts if parts.reads == "first" else batch.packed)  # type: ignore[no-any-return]
 
     def place(self, precision: Precision, *, answering: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Parameter groups, AdamW, schedules."""
+"""Parameter groups and AdamW."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -62,33 +62,47 @@ class AdamW(torch.optim.Optimizer):
         return loss
 
 
-def make_optimiser(model: Model, settings: Optimiser, rate: float, head_rate: float) -> torch.optim.Optimizer:
-    """AdamW over the parameters that are free now."""
+def make_optimiser(model: Model, settings: Optimiser) -> torch.optim.Optimizer:
+    """AdamW over all parameters, for all stages: one that is frozen has no gradient, and is left as it is."""
     beta1, beta2 = settings.betas
-    groups = parameter_groups(model, settings, rate, head_rate)
+    groups = parameter_groups(model, settings)
     if settings.implementation == "minbert":
         return AdamW(groups, betas=(beta1, beta2), eps=settings.epsilon)
     return torch.optim.AdamW(groups, betas=(beta1, beta2), eps=settings.epsilon, fused=True)
 
 
-def parameter_groups(model: Model, settings: Optimiser, rate: float, head_rate: float) -> list[dict[str, Any]]:
-    """Free parameters by learning rate and decay. Biases and norms, which have one dimension, do not decay."""
-    groups: dict[tuple[float, float], list[nn.Parameter]] = {}
+def parameter_groups(model: Model, settings: Optimiser) -> list[dict[str, Any]]:
+    """Parameters by owner, share of its learning rate, and decay.
+
+    `own`: the tasks' parts, which have a rate of their own. Biases and norms, which have one dimension, do not decay.
+    """
+    groups: dict[tuple[bool, float, float], list[nn.Parameter]] = {}
     layers = model.bert.shape.layers
     for name, parameter in model.named_parameters():
-        if not parameter.requires_grad:
-            continue
-        own = (
-            head_rate
-            if name.startswith(("parts.", "shared."))
-            else rate * settings.layer_decay ** (layers - depth(name, layers))
-        )
+        own = name.startswith(("parts.", "shared."))
+        share = 1.0 if own else settings.layer_decay ** (layers - depth(name, layers))
         decay = settings.weight_decay if parameter.ndim > 1 else 0.0
-        groups.setdefault((own, decay), []).append(parameter)
+        groups.setdefault((own, share, decay), []).append(parameter)
     return [
-        {"params": parameters, "lr": own, "base_lr": own, "weight_decay": decay}
-        for (own, decay), parameters in groups.items()
+        {"params": parameters, "own": own, "share": share, "weight_decay": decay}
+        for (own, share, decay), parameters in groups.items()
     ]
+
+
+def set_rates(optimiser: torch.optim.Optimizer, rate: float, head_rate: float) -> None:
+    """The learning rates of the encoder and of the tasks' own parts, in each group by its share."""
+    for group in optimiser.param_groups:
+        group["lr"] = group["share"] * (head_rate if group["own"] else rate)
+
+
+def moments(optimiser: torch.optim.Optimizer) -> dict[str, Any]:
+    """What the optimiser remembers of each parameter, by its number."""
+    return {str(number): dict(kept) for number, kept in optimiser.state_dict()["state"].items()}
+
+
+def restore_moments(optimiser: torch.optim.Optimizer, state: dict[str, Any]) -> None:
+    whole = optimiser.state_dict()
+    optimiser.load_state_dict({**whole, "state": {int(number): kept for number, kept in state.items()}})
 
 
 def depth(name: str, layers: int) -> int:
@@ -98,16 +112,3 @@ def depth(name: str, layers: int) -> int:
     if name.startswith("bert.layers."):
         return int(name.split(".")[2]) + 1
     return layers
-
-
-def rate_factor(schedule: str, warmup: float, step: int, total: int) -> float:
-    """What the learning rate is multiplied by at step 1, 2, ... total."""
-    rising = round(warmup * total)
-    if step <= rising:
-        return step / rising
-    done = (step - 1 - rising) / max(1, total - rising)
-    if schedule == "linear":
-        return 1 - done
-    if schedule == "cosine":
-        return (1 + math.cos(math.pi * done)) / 2
-    return 1.0

@@ -67,6 +67,8 @@ class Packed:
     lengths_S: Tensor
     # the tokens that a head asks for, where one does
     asked_M: Tensor | None = None
+    # the part of speech of each token, where an adapter wants it
+    tags_T: Tensor | None = None
 
     @cached_property
     def starts_S(self) -> Tensor:
@@ -111,17 +113,18 @@ class Packed:
     @cached_property
     def firsts(self) -> "Packed":
         """The same sequences, of which only the first token is left."""
-        starts_S = self.starts_S
-        return Packed(self.ids_T[starts_S], self.segments_T[starts_S], torch.ones_like(self.lengths_S))
+        return self.at(self.starts_S, torch.ones_like(self.lengths_S))
 
     def halves(self) -> tuple["Packed", "Packed"]:
         """The first half of the sequences, and the second."""
         S = len(self.lengths_S) // 2
         T = int(self.lengths_S[:S].sum())
-        return (
-            Packed(self.ids_T[:T], self.segments_T[:T], self.lengths_S[:S]),
-            Packed(self.ids_T[T:], self.segments_T[T:], self.lengths_S[S:]),
-        )
+        return self.at(slice(T), self.lengths_S[:S]), self.at(slice(T, None), self.lengths_S[S:])
+
+    def at(self, places: Tensor | slice, lengths_S: Tensor) -> "Packed":
+        """Some of the tokens, as sequences of these lengths."""
+        tags_T = None if self.tags_T is None else self.tags_T[places]
+        return Packed(self.ids_T[places], self.segments_T[places], lengths_S, tags_T=tags_T)
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
@@ -130,7 +133,8 @@ class Packed:
     def to(self, device: torch.device) -> "Packed":
         if self.ids_T.device == device:
             return self
-        return Packed(self.ids_T.to(device), self.segments_T.to(device), self.lengths_S.to(device))
+        tags_T = None if self.tags_T is None else self.tags_T.to(device)
+        return Packed(self.ids_T.to(device), self.segments_T.to(device), self.lengths_S.to(device), tags_T=tags_T)
 
 
 def pack_padded(ids_SL: Tensor, mask_SL: Tensor, segments_SL: Tensor | None = None) -> Packed:

@@ -11,15 +11,17 @@ import torch
 
 from minbert.batch import by_length, lay_out
 from minbert.bert import Bert
+from minbert.bulk import Bulk, Format
 from minbert.errors import UserError, did_you_mean
 from minbert.evaluate import BUDGET, fill_answers, no_answers, sequences_for
 from minbert.hub import find_backbone
+from minbert.job import Progress
 from minbert.machine import place
 from minbert.model import Model
 from minbert.poolings import POOLINGS
 from minbert.pretrained import load_backbone
 from minbert.recipe import Precision
-from minbert.rundir import load_model, model_folder
+from minbert.saved import load_model, model_folder
 from minbert.task import Task
 from minbert.text import Text
 from minbert.variants import Spec, build
@@ -62,6 +64,35 @@ class Predictor:
     def fill(self, task: str, texts: tuple[list[str], ...], answers: npt.NDArray[Any]) -> Iterator[int]:
         """The same into an array (probabilities N x C, or scores N), telling how many rows each batch had."""
         yield from fill_answers(self.model, task, sequences_for(self.model, task, self.text, texts), answers)
+
+    def bulk(
+        self,
+        tasks: Sequence[str],
+        source: str | Path,
+        output: str | Path,
+        *,
+        form: Format = "auto",
+        resume: bool = False,
+        force: bool = False,
+    ) -> Bulk:
+        """A file of any length, ready to be answered by one or more tasks: iterating over it does the work."""
+        for name in tasks:
+            self.task(name)
+        return Bulk(self.model, self.text, tasks, Path(source), Path(output), form=form, resume=resume, force=force)
+
+    def predict_file(
+        self,
+        tasks: str | Sequence[str],
+        source: str | Path,
+        output: str | Path,
+        *,
+        resume: bool = False,
+        force: bool = False,
+    ) -> Progress:
+        """Answers for all rows of a csv, tsv, jsonl or parquet file, into another; tells how many there were."""
+        names = [tasks] if isinstance(tasks, str) else tasks
+        *_, last = self.bulk(names, source, output, resume=resume, force=force)
+        return last
 
     def embed(
         self, texts: Sequence[str], pooling: Spec = "mean", *, normalise: bool = False, max_length: int = 128

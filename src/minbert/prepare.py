@@ -1,36 +1,32 @@
 """recipe -> everything that training needs, read, built and checked, with no training done."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from minbert.adapters import ADAPTERS
+from minbert.averages import AVERAGES
 from minbert.balancers import BALANCERS
 from minbert.balancers.base import Balancer
 from minbert.batch import Sequences
 from minbert.bert import Bert, Shape
-from minbert.blank import blank
+from minbert.blank import blank, seeded
+from minbert.distil import Teachers
 from minbert.dropout import Noise
 from minbert.errors import UserError, did_you_mean
 from minbert.evaluate import sequences_for
-from minbert.heads import HEADS
 from minbert.hub import find_backbone
-from minbert.losses import DEFAULTS, LOSSES
 from minbert.model import Model, count
-from minbert.pairings import PAIRINGS
-from minbert.poolings import POOLINGS
 from minbert.pretrained import load_backbone, read_config
 from minbert.recipe import Recipe
-from minbert.samplers import SAMPLERS
-from minbert.stages import Feed, StagePlan, make_samplers, plan_stages
+from minbert.regularisers import REGULARISERS, Regulariser
+from minbert.schedules import SCHEDULES, Schedule
+from minbert.stages import Feed, plan_stages
 from minbert.table import Examples, balanced_weights, read_split, together
 from minbert.task import METRICS, Task
 from minbert.text import Text
-from minbert.variants import build, expand
+from minbert.trainer import Learning
+from minbert.variants import build
 
 
 @dataclass(frozen=True)
@@ -50,13 +46,7 @@ class Prepared:
     text: Text
     train: dict[str, Part]
     dev: dict[str, Part]
-    feeds: dict[str, Feed]
-    plans: list[StagePlan]
-    balancer: Balancer
-
-    @property
-    def steps(self) -> int:
-        return sum(plan.steps for plan in self.plans)
+    learning: Learning
 
 
 def prepare(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False) -> Prepared:
@@ -71,24 +61,73 @@ def prepare(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False)
         return {name: Part(each, sequences_for(model, name, text, each.texts)) for name, each in rows.items()}
 
     train, dev = laid_out(train_rows), laid_out(dev_rows)
+    return Prepared(recipe, backbone, tasks, model, text, train, dev, make_learning(recipe, model, text, train))
+
+
+def make_learning(recipe: Recipe, model: Model, text: Text, train: Mapping[str, Part]) -> Learning:
+    """The stages, and all that takes part in them."""
+    lengths = {name: model.task(name).max_length for name in train}
+    plans = plan_stages(recipe, {name: len(part.examples) for name, part in train.items()}, lengths)
     feeds = {}
     for name, part in train.items():
+        shorter = {plan.max_lengths[name] for plan in plans if name in plan.max_lengths} - {lengths[name]}
+        cut = {length: sequences_for(model, name, text, part.examples.texts, length) for length in shorter}
         assert part.examples.labels is not None
-        batch_size = recipe.tasks[name].batch_size
-        feeds[name] = Feed(name, part.sequences, part.examples.labels, batch_size, recipe.seed)
-    plans = plan_stages(recipe, feeds)
-    return Prepared(recipe, backbone, tasks, model, text, train, dev, feeds, plans, make_balancer(recipe))
+        feeds[name] = Feed(name, {lengths[name]: part.sequences, **cut}, part.examples.labels, recipe.seed)
+    tasks = {name: model.task(name).task for name in train}
+    return Learning(
+        plans,
+        feeds,
+        make_balancer(recipe, tasks),
+        make_schedule(recipe),
+        make_regularisers(recipe, model),
+        None if recipe.average is None else build("average", AVERAGES, recipe.average, recipe.where, model),
+        make_teachers(recipe, model, train),
+        recipe.optimiser,
+    )
 
 
-def make_balancer(recipe: Recipe) -> Balancer:
-    return build("balancer", BALANCERS, recipe.balancer, recipe.where, list(recipe.tasks))
+def make_teachers(recipe: Recipe, model: Model, train: Mapping[str, Part]) -> dict[int, Teachers]:
+    answering = {name: part.task for name, part in model.tasks.items() if part.loss.answering}
+    return {
+        number: Teachers(
+            stage.distil,
+            answering,
+            {name: train[name].examples.texts for name in stage.tasks or recipe.tasks if name in answering},
+            f"{recipe.where}: stage {number}",
+        )
+        for number, stage in enumerate(recipe.stages)
+        if stage.distil is not None
+    }
+
+
+def make_balancer(recipe: Recipe, tasks: Mapping[str, Task]) -> Balancer:
+    kinds = {name: task.kind for name, task in tasks.items()}
+    return build("balancer", BALANCERS, recipe.balancer, recipe.where, kinds, recipe.seed)
+
+
+def make_schedule(recipe: Recipe) -> Schedule:
+    settings = recipe.optimiser
+    return build("schedule", SCHEDULES, settings.schedule, recipe.where, settings.warmup, settings.learning_rate)
+
+
+def make_regularisers(recipe: Recipe, model: Model) -> dict[str, list[Regulariser]]:
+    return {
+        name: [
+            build("regulariser", REGULARISERS, spec, f"{recipe.where}: task '{name}'", model, name, recipe.seed)
+            for spec in plan.regularisers
+        ]
+        for name, plan in recipe.tasks.items()
+        if plan.regularisers
+    }
 
 
 def outline(recipe: Recipe, tasks: Mapping[str, Task], shape: Shape) -> Model:
     """The model without weights or data: finds in the first second which parts of a recipe do not fit."""
     check_mix(recipe, tasks)
-    make_balancer(recipe)
-    make_samplers(recipe, dict.fromkeys(tasks, 1))
+    make_balancer(recipe, tasks)
+    make_schedule(recipe)
+    plan_stages(recipe, dict.fromkeys(tasks, 1), {name: task.max_length for name, task in tasks.items()})
     # labels that only the data will tell: two of them, as there are at least
     known = {
         name: task.with_labels(("0", "1")) if task.kind == "classify" and not task.labels else task
@@ -97,6 +136,9 @@ def outline(recipe: Recipe, tasks: Mapping[str, Task], shape: Shape) -> Model:
     with blank():
         model = Model(Bert(shape), known, recipe.tasks, recipe.where)
     check_free(recipe, model)
+    make_regularisers(recipe, model)
+    if recipe.average is not None:
+        build("average", AVERAGES, recipe.average, recipe.where, model)
     return model
 
 
@@ -108,7 +150,8 @@ def check_free(recipe: Recipe, model: Model) -> None:
             raise UserError(f"{recipe.where}: stage {number} frees the {stage.free} layers of {layers}.")
         model.free(stage.free)
         for name in stage.tasks or recipe.tasks:
-            learning = (*model.bert.parameters(), *model.task(name).parameters())
+            borrowed = (parameter for layer in model.task(name).borrowed for parameter in layer.parameters())
+            learning = (*model.bert.parameters(), *model.task(name).parameters(), *borrowed)
             if not any(parameter.requires_grad for parameter in learning):
                 raise UserError(
                     f"{recipe.where}: stage {number} frees only {stage.free}, and task '{name}' has nothing there.",
@@ -138,14 +181,6 @@ def build_model(recipe: Recipe, tasks: Mapping[str, Task], folder: Path) -> tupl
     with seeded(recipe.seed):
         bert, text = load_backbone(folder, Noise(recipe.seed))
         return Model(bert, tasks, recipe.tasks, recipe.where), text
-
-
-@contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Initialisation draws from torch's global generator: seed it, and put it back."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        yield
 
 
 def check_mix(recipe: Recipe, tasks: Mapping[str, Task]) -> None:
@@ -189,19 +224,3 @@ def count_parameters(recipe: Recipe, shape: Shape) -> dict[str, Any]:
         "shared": {name.removeprefix("shared_"): count(part.parameters()) for name, part in model.shared.items()},
         "stages": stages,
     }
-
-
-def written_out(recipe: Recipe, tasks: Mapping[str, Task]) -> dict[str, Any]:
-    """The recipe as a table with every default of every technique in it: it means the same if defaults change."""
-    table = recipe.as_table()
-    for name, task in tasks.items():
-        plan, where = table["tasks"].setdefault(name, {}), f"{recipe.where}: task '{name}'"
-        plan.setdefault("loss", DEFAULTS[task.kind])
-        plan.setdefault("max_length", task.max_length)
-        for part, family in (("pairing", PAIRINGS), ("pooling", POOLINGS), ("head", HEADS), ("loss", LOSSES)):
-            plan[part] = expand(part, family, plan[part], where)
-        plan["adapters"] = [expand("adapter", ADAPTERS, spec, where) for spec in plan.get("adapters", [])]
-    for number, stage in enumerate(table["stages"]):
-        stage["sampler"] = expand("sampler", SAMPLERS, stage["sampler"], f"{recipe.where}: stage {number}")
-    table["balancer"] = expand("balancer", BALANCERS, table["balancer"], recipe.where)
-    return table

@@ -8,12 +8,13 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
 from minbert.bert import ACTIVATIONS, Bert, Marks, Shape
 from minbert.blank import blank
 from minbert.dropout import Noise
+from minbert.durable import save_tensors
 from minbert.errors import UserError
 from minbert.text import Text, load_text
 
@@ -215,7 +216,7 @@ def save_backbone(folder: Path, bert: Bert, text: Text) -> None:
     for ours, sources in names(bert.shape, state).items():
         for source, tensor in zip(sources, state[ours].chunk(len(sources)), strict=True):
             tensors[source] = tensor.detach().cpu().contiguous().clone()
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    save_tensors(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     text.save(folder)
     # transformers believes these settings rather than tokenizer.json: without them it would lowercase all
     normalizer = json.loads(text.tokenizer.to_str())["normalizer"] or {}

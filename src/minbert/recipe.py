@@ -1,21 +1,15 @@
-"""recipes/x.toml -> Recipe: how to learn. A recipe may extend another, and settings may be overridden."""
+"""Recipe: how to learn, as a recipe file says it. A field is a setting, its default what is left out."""
 
 import re
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, asdict, dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 import tomli_w
 
-from minbert.errors import UserError, did_you_mean, shown
-from minbert.overlay import apply_override, by_name, lay_over, merge
+from minbert.errors import did_you_mean
 from minbert.task import Task, read_task
-from minbert.variants import Spec, fill, settings_of
-
-SHIPPED = Path(__file__).parent / "recipes"
-
+from minbert.variants import Spec
 
 Precision = Literal["auto", "fp32", "bf16"]
 
@@ -33,6 +27,8 @@ class TaskPlan:
     loss: Spec | None = None
     # the task's own small parts inside the shared encoder
     adapters: tuple[Spec, ...] = ()
+    # what its training has to mind besides its loss
+    regularisers: tuple[Spec, ...] = ()
     # pairs in both orders, the outputs averaged
     symmetric: bool = False
     # the name of a layer before the head; tasks that write the same name share it
@@ -42,10 +38,31 @@ class TaskPlan:
     max_length: int | None = None
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise ValueError("'batch_size' is at least 1")
-        if self.max_length is not None and self.max_length < 8:
-            raise ValueError("'max_length' is at least 8 tokens")
+        check_sizes([self.batch_size], [] if self.max_length is None else [self.max_length])
+
+
+def check_sizes(batch_sizes: Iterable[int], max_lengths: Iterable[int]) -> None:
+    if any(size < 1 for size in batch_sizes):
+        raise ValueError("'batch_size' is at least 1")
+    if any(length < 8 for length in max_lengths):
+        raise ValueError("'max_length' is at least 8 tokens")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distil:
+    """Learning from the answers of trained models."""
+
+    # runs; a task is taught by those of them that have it
+    teachers: tuple[str, ...]
+    # above 1: the teachers' less probable labels count more
+    temperature: float = 2.0
+    # what the teachers' answers count, against the labels: at the stage's first step, and at its last
+    start: float = 1.0
+    end: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.teachers or self.temperature <= 0 or not all(0 <= w <= 1 for w in (self.start, self.end)):
+            raise ValueError("needs a teacher, a temperature above 0, and 'start' and 'end' from 0 to 1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +76,15 @@ class Stage:
     epochs: int = 1
     # left out: as many steps as it takes to see as many examples as all its tasks have
     steps_per_epoch: int | None = None
+    # which tasks a step trains: drawn by size, in turn, all at once, ...
     sampler: Spec = "proportional"
+    # the most examples of a task that make an epoch, drawn anew in each; "smallest": as many as the smallest task has
+    cap: int | Literal["smallest"] | None = None
+    # by task; left out: the task's own
+    batch_sizes: dict[str, int] = field(default_factory=dict)
+    max_lengths: dict[str, int] = field(default_factory=dict)
+    # left out: only the labels teach
+    distil: Distil | None = None
     # left out: the optimiser's
     learning_rate: float | None = None
     # left out: the stage's learning rate if it has one, else the optimiser's
@@ -73,6 +98,9 @@ class Stage:
     def __post_init__(self) -> None:
         if self.epochs < 1 or (self.steps_per_epoch is not None and self.steps_per_epoch < 1):
             raise ValueError("'epochs' and 'steps_per_epoch' are at least 1")
+        if isinstance(self.cap, int) and self.cap < 1:
+            raise ValueError("'cap' is at least 1")
+        check_sizes(self.batch_sizes.values(), self.max_lengths.values())
         if self.learning_rate is not None and self.learning_rate <= 0:
             raise ValueError("'learning_rate' is above 0")
         if not re.fullmatch(r"all|parts|heads|top [1-9]\d*", self.free):
@@ -87,7 +115,7 @@ class Optimiser:
     weight_decay: float = 0.01
     # each layer below the top learns this much slower than the one above it
     layer_decay: float = 1.0
-    schedule: Literal["linear", "cosine", "constant"] = "linear"
+    schedule: Spec = "linear"
     # the share of all steps in which the learning rate rises
     warmup: float = 0.1
     # the largest norm of a gradient; 0: any
@@ -144,7 +172,11 @@ class Recipe:
     seed: int = 0
     tasks: dict[str, TaskPlan]
     stages: tuple[Stage, ...] = (Stage(),)
+    # how much of each epoch is trained: 0.1 is a tenth of its steps, and of every task's turn in it
+    share: float = 1.0
     balancer: Spec = "sum"
+    # the mean of the weights over the steps that is measured and kept; left out: the weights as they are
+    average: Spec | None = None
     # what the encoder computes in; the weights stay fp32. auto: bf16 where the machine multiplies it fast
     precision: Precision = "auto"
     optimiser: Optimiser = field(default_factory=Optimiser)
@@ -153,6 +185,8 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.seed < 0:
             raise ValueError("'seed' is at least 0")
+        if not 0 < self.share <= 1:
+            raise ValueError("'share' is above 0 and at most 1")
         if not self.tasks:
             raise ValueError("names no tasks")
         if not self.stages:
@@ -162,7 +196,7 @@ class Recipe:
             if name == "name" or not name.replace("_", "").replace("-", "").isalnum():
                 raise ValueError(f"'{name}' is no task name: letters, digits, - and _ only, and not 'name'")
         for i, stage in enumerate(self.stages):
-            for name in stage.tasks:
+            for name in (*stage.tasks, *stage.batch_sizes, *stage.max_lengths):
                 if name not in self.tasks:
                     raise ValueError(f"stage {i} names the task '{name}'. {did_you_mean(name, self.tasks)}")
 
@@ -186,94 +220,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value
-
-
-# ---- reading ------------------------------------------------------------------------------------------
-
-
-def read_recipe(spec: str, overrides: Sequence[str] = ()) -> Recipe:
-    """The recipe in a file or of a shipped name, with `key.path=value` overrides."""
-    table, path = read_table(spec)
-    for override in overrides:
-        apply_override(table, override)
-    return recipe_from(table, named(path))
-
-
-def recipe_from(table: Mapping[str, Any], where: str) -> Recipe:
-    table = dict(table)
-    for name in table:
-        known = [*settings_of(Recipe), "defaults", "extends"]
-        if name not in known:
-            raise UserError(f"{where}: unknown setting '{name}' of the recipe. {did_you_mean(name, known)}")
-    defaults = table.pop("defaults", {})
-    tasks = by_name(table.get("tasks", {}))
-    if not isinstance(tasks, dict) or not isinstance(defaults, dict):
-        raise UserError(
-            f"{where}: 'tasks' and 'defaults' are tables.",
-            'Write for example [tasks.sst] or tasks = ["sst"].',
-        )
-    fill(TaskPlan, defaults, where, "'defaults'")
-    plans = {}
-    for name, plan in tasks.items():
-        if plan is False:
-            left = did_you_mean(name, [other for other, kept in tasks.items() if kept is not False])
-            raise UserError(f"{where}: there is no task '{name}' to leave out. {left}")
-        if not isinstance(plan, dict):
-            raise UserError(f"{where}: 'tasks.{name}' should be a table.")
-        plans[name] = fill(TaskPlan, merge(defaults, plan), where, f"task '{name}'")
-    stages = table.get("stages", [{}])
-    if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
-        raise UserError(f"{where}: 'stages' should be a list of tables.", "Write [[stages]] before each.")
-    table["stages"] = [fill(Stage, stage, where, f"stage {i}") for i, stage in enumerate(stages)]
-    table["tasks"] = plans
-    return fill(Recipe, table, where, "the recipe", where)
-
-
-def read_table(spec: str, seen: tuple[Path, ...] = ()) -> tuple[dict[str, Any], Path]:
-    """A recipe's table with everything it extends, and the file it stands in."""
-    path = find_recipe(spec, seen[-1].parent if seen else None)
-    if path in seen:
-        raise UserError(f"{named(path)}: extends itself by way of {' and '.join(named(p) for p in seen)}.")
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
-        raise UserError(f"{named(path)}: not TOML: {wrong}") from None
-    anchor_tasks(table, path.parent)
-    parent = table.pop("extends", None)
-    if parent is not None:
-        if not isinstance(parent, str):
-            raise UserError(f"{named(path)}: 'extends' names one recipe.")
-        below, _ = read_table(parent, (*seen, path))
-        table = lay_over(below, table)
-    return table, path
-
-
-def find_recipe(spec: str, beside: Path | None = None) -> Path:
-    for path in ([beside / spec] if beside else []) + [Path(spec), SHIPPED / f"{spec}.toml"]:
-        if path.is_file():
-            return path.resolve()
-    raise UserError(
-        f"There is no recipe '{spec}'. {did_you_mean(spec, shipped_recipes())}",
-        "Name a file that ends in .toml, or one of those that `minbert recipes` lists.",
-    )
-
-
-def shipped_recipes() -> list[str]:
-    return sorted(p.relative_to(SHIPPED).with_suffix("").as_posix() for p in SHIPPED.rglob("*.toml"))
-
-
-def named(path: Path) -> str:
-    """A recipe as an error message should name it."""
-    if path.is_relative_to(SHIPPED):
-        return f"recipe {path.relative_to(SHIPPED).with_suffix('').as_posix()}"
-    return shown(path)
-
-
-def anchor_tasks(table: dict[str, Any], folder: Path) -> None:
-    """Task files are named relative to the recipe that names them, whoever extends it."""
-    tasks = table.get("tasks")
-    for plan in tasks.values() if isinstance(tasks, dict) else ():
-        if isinstance(plan, dict) and isinstance(plan.get("task"), str):
-            path = folder / plan["task"]
-            if path.suffix == ".toml" and path.is_file():
-                plan["task"] = str(path)

@@ -1,9 +1,10 @@
-"""A run's directory: make, save, load.
+"""A run's directory: make it, and what it says of itself.
 
 recipe.toml and tasks/ (as resolved), run.json (state, versions, fingerprints, scores), metrics.jsonl,
 events/ (TensorBoard), curves.png, predictions/, model/ (the best model: transformers loads its encoder).
 """
 
+import fcntl
 import hashlib
 import json
 import os
@@ -12,26 +13,22 @@ import shlex
 import shutil
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import tomli_w
-from safetensors.torch import load_file, save_file
 
 from minbert import __version__
+from minbert.durable import sha256, write_json
 from minbert.errors import UserError
-from minbert.model import Model
-from minbert.prepare import Prepared, seeded, written_out
-from minbert.pretrained import load_backbone, save_backbone
-from minbert.recipe import Precision, TaskPlan
+from minbert.prepare import Prepared
+from minbert.settled import written_out
 from minbert.table import Examples, locate, read_examples, read_split
-from minbert.task import Task, read_task, task_from
-from minbert.text import Text
-from minbert.variants import fill
-
-FORMAT = 1
+from minbert.task import Task, read_task
 
 
 def check_free(path: Path, force: bool) -> None:
@@ -45,20 +42,24 @@ def check_free(path: Path, force: bool) -> None:
         )
     if not (path / "run.json").is_file():
         raise UserError(f"{path}: is not a run, so --force does not remove it.", "Name another --out.")
+    with locked(path):
+        pass
 
-    if read_run(path).get("state") == "running" and alive(read_run(path).get("pid")):
-        raise UserError(f"{path}: the run there is still going (process {read_run(path)['pid']}).", "Stop it first.")
 
-
-def alive(pid: object) -> bool:
-    """Whether a process of this number is there."""
-    try:
-        os.kill(pid if isinstance(pid, int) else -1, 0)
-    except PermissionError:
-        return True
-    except (ProcessLookupError, OverflowError):
-        return False
-    return isinstance(pid, int)
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Only one process works in a run's directory; the system lets go of the lock when it ends, however it ends."""
+    with (path / "lock").open("a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip() or "another process"
+            raise UserError(f"{path}: {holder} is working on this run.", "Wait for it, or stop it first.") from None
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {platform.node()}")
+        file.flush()
+        yield
 
 
 def create(path: Path, about: dict[str, Any], force: bool) -> None:
@@ -84,17 +85,6 @@ def write_recipe(path: Path, ready: Prepared) -> None:
     (path / "recipe.toml").write_text(tomli_w.dumps(table), encoding="utf-8")
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Whole or not at all: a reader never sees half a file."""
-    aside = path.with_name(path.name + ".tmp")
-    with aside.open("w", encoding="utf-8") as file:
-        json.dump(value, file, indent=2)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    aside.replace(path)
-
-
 def read_run(path: Path) -> dict[str, Any]:
     """run.json of a run."""
     try:
@@ -116,6 +106,7 @@ def about_this_run(ready: Prepared, skip_bad_rows: bool) -> dict[str, Any]:
         for part, rows in (("train", ready.train), ("dev", ready.dev))
         for name in ready.tasks
     }
+    recipe = settled(ready)
     backbone = [path for path in ready.backbone.iterdir() if path.suffix in (".safetensors", ".bin", ".json", ".txt")]
     package = Path(__file__).parent
     return {
@@ -130,13 +121,91 @@ def about_this_run(ready: Prepared, skip_bad_rows: bool) -> dict[str, Any]:
         "skip_bad_rows": skip_bad_rows,
         "versions": {name: version(name) for name in ("torch", "tokenizers")}
         | {"minbert": __version__, "python": platform.python_version()},
+        "recipe": recipe,
+        # as the tasks name them; tasks/ has their full paths
+        "files": {name: asdict(task.files) for name, task in ready.tasks.items()},
         "sha256": {
             "data": {name: sha256(path) for name, path in data.items()},
             "backbone": {path.name: sha256(path) for path in sorted(backbone)},
-            "recipe": hashlib.sha256(ready.recipe.as_toml().encode()).hexdigest(),
+            "recipe": hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest(),
             "code": hashlib.sha256(b"".join(p.read_bytes() for p in sorted(package.rglob("*.py")))).hexdigest(),
         },
     }
+
+
+def settled(ready: Prepared) -> dict[str, Any]:
+    """The recipe with every default and its tasks written out, the same wherever its files lie."""
+    table = written_out(ready.recipe, ready.tasks)
+    for name, task in ready.tasks.items():
+        table["tasks"][name]["task"] = {key: value for key, value in task.as_settings().items() if key != "files"}
+    # as it comes back from a file
+    return json.loads(json.dumps(table))  # type: ignore[no-any-return]
+
+
+def check_same(path: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
+    """A resumed run must be the run that it was: the same recipe, data, backbone and precision."""
+    before, after = flat(then["recipe"]), flat(now["recipe"])
+    changed = [
+        f"recipe: {key} is {after.get(key, 'left out')}, it was {before.get(key, 'left out')}"
+        for key in sorted(before.keys() | after.keys())
+        if before.get(key) != after.get(key)
+    ]
+    for what in ("data", "backbone"):
+        old, new = then["sha256"][what], now["sha256"][what]
+        changed += [f"{what}: {name} has changed" for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
+    if then["computes_in"] != now["computes_in"]:
+        changed.append(f"it computes in {now['computes_in']}, it computed in {then['computes_in']}")
+    if changed:
+        raise UserError(
+            "\n".join([f"{path}: cannot be resumed, since it would be another run:", *changed]),
+            "Put back what it was, or start a new run with another --out.",
+        )
+
+
+def other_versions(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """What may make the result differ in its last digits."""
+    notes = [
+        f"{name} {now['versions'][name]}, it was {old}: the result may differ from an uninterrupted run's"
+        for name, old in then["versions"].items()
+        if now["versions"].get(name) != old
+    ]
+    if then["sha256"]["code"] != now["sha256"]["code"]:
+        notes.append("minbert's code has changed: the result may differ from an uninterrupted run's")
+    return notes
+
+
+def flat(value: Any, name: str = "") -> dict[str, Any]:
+    """Nested tables and lists as one table of dotted names."""
+    if isinstance(value, dict | list) and value:
+        found: dict[str, Any] = {}
+        for part, each in value.items() if isinstance(value, dict) else enumerate(value):
+            found |= flat(each, f"{name}.{part}" if name else str(part))
+        return found
+    return {name: value}
+
+
+def list_runs(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """Every run below a folder, the oldest first, with what its run.json says."""
+    found = []
+    for path in sorted(folder.rglob("run.json")):
+        about = read_run(path.parent)
+        if about.get("state") == "running" and not is_locked(path.parent):
+            about |= {"state": "killed", "reason": "nobody works on it; `minbert resume` goes on"}
+        found.append((path.parent, about))
+    return sorted(found, key=lambda run: str(run[1].get("started", "")))
+
+
+def is_locked(path: Path) -> bool:
+    try:
+        with locked(path):
+            return False
+    except UserError:
+        return True
+
+
+def remove_checkpoints(path: Path) -> None:
+    """A finished run has its model; nobody will go on from before it."""
+    shutil.rmtree(path / "checkpoints", ignore_errors=True)
 
 
 def dev_rows(path: Path, task: Task, data_root: Path | None, skip_bad_rows: bool) -> Examples:
@@ -152,72 +221,3 @@ def dev_rows(path: Path, task: Task, data_root: Path | None, skip_bad_rows: bool
     if task.files.dev is None:
         return read_split(task, data_root, skip_bad_rows=skip)[2]
     return read_examples(locate(task, "dev", data_root), task, skip_bad_rows=skip)
-
-
-def sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-# ---- models -------------------------------------------------------------------------------------------
-
-
-def save_model(folder: Path, model: Model, text: Text, plans: dict[str, TaskPlan]) -> None:
-    """The whole model in a folder of its own, swapped into place when it is complete."""
-    aside = folder.with_name(folder.name + ".tmp")
-    shutil.rmtree(aside, ignore_errors=True)
-    save_backbone(aside, model.bert, text)
-    state = {
-        f"{name}.{key}": tensor.detach().cpu().contiguous()
-        for name, part in model.tasks.items()
-        for key, tensor in part.state_dict().items()
-    } | {f"shared/{key}": tensor.detach().cpu().contiguous() for key, tensor in model.shared.state_dict().items()}
-    save_file(state, aside / "tasks.safetensors")
-    tasks = {
-        name: {
-            "task": part.task.as_settings(),
-            "plan": {k: v for k, v in asdict(plans[name]).items() if v is not None},
-        }
-        for name, part in model.tasks.items()
-    }
-    write_json(aside / "minbert.json", {"format": FORMAT, "tasks": tasks})
-    old = folder.with_name(folder.name + ".old")
-    if folder.exists():
-        shutil.rmtree(old, ignore_errors=True)
-        folder.rename(old)
-    aside.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def model_folder(path: Path) -> Path | None:
-    """The folder of the trained model in a run, or the path itself if it is such a folder."""
-    for folder in (path / "model", path, path / "model.old"):
-        if (folder / "minbert.json").is_file():
-            return folder
-    return None
-
-
-def load_model(path: Path, precision: Precision = "auto") -> tuple[Model, Text]:
-    """The best model of a run, ready to answer."""
-    folder = model_folder(path)
-    if folder is None:
-        if not path.exists():
-            raise UserError(f"{path}: no such run.", "`minbert train RECIPE --out RUN` makes one.")
-        raise UserError(f"{path}: holds no trained model.", "`minbert train RECIPE --out RUN` makes one.")
-    saved = json.loads((folder / "minbert.json").read_text(encoding="utf-8"))
-    if saved.get("format") != FORMAT:
-        raise UserError(f"{folder}: written by another version of minbert (format {saved.get('format')}).")
-    where = str(folder / "minbert.json")
-    tasks = {name: task_from(name, folder, entry["task"], where) for name, entry in saved["tasks"].items()}
-    plans = {name: fill(TaskPlan, entry["plan"], where, f"task '{name}'") for name, entry in saved["tasks"].items()}
-    bert, text = load_backbone(folder)
-    with seeded(0):  # the fresh heads are replaced at once, but making them draws random numbers
-        model = Model(bert, tasks, plans, where)
-    state = load_file(folder / "tasks.safetensors")
-    for name, part in model.tasks.items():
-        own = {key.removeprefix(f"{name}."): tensor for key, tensor in state.items() if key.startswith(f"{name}.")}
-        part.load_state_dict(own)
-    shared = {key.removeprefix("shared/"): tensor for key, tensor in state.items() if key.startswith("shared/")}
-    model.shared.load_state_dict(shared)
-    model.place(precision, answering=True)
-    return model.eval(), text

@@ -10,34 +10,34 @@ import numpy.typing as npt
 
 from minbert.batch import Batch, Sequences, make_batch
 from minbert.recipe import Recipe, Stage
-from minbert.samplers import SAMPLERS, Sampler
+from minbert.samplers import SAMPLERS, Sampler, Supply
 from minbert.variants import build
 
 
 class Feed:
     """One task's training examples, endless: each pass in a new order that seed and pass alone decide."""
 
-    def __init__(self, task: str, sequences: Sequences, labels: npt.NDArray[Any], batch_size: int, seed: int) -> None:
+    def __init__(self, task: str, sequences: Mapping[int, Sequences], labels: npt.NDArray[Any], seed: int) -> None:
+        """`sequences`: the same examples, cut to each maximum length that a stage asks for."""
         self.task = task
         self.sequences = sequences
         self.labels = labels
-        self.batch_size = batch_size
         # tasks of one size must not get the same order
         self.seed = [seed, zlib.crc32(task.encode())]
-        self.batches_a_pass = -(-len(sequences) // batch_size)
         self.taken = 0
         self._order: tuple[int, npt.NDArray[np.int64]] = (-1, np.empty(0, np.int64))
 
     def __len__(self) -> int:
-        return len(self.sequences)
+        return len(self.labels)
 
-    def draw(self) -> Batch:
-        passes, place = divmod(self.taken, self.batches_a_pass)
+    def draw(self, batch_size: int, max_length: int) -> Batch:
+        """The next examples; the last batch of a pass may be smaller."""
+        passes, place = divmod(self.taken, len(self))
         if self._order[0] != passes:
             self._order = passes, np.random.default_rng([*self.seed, passes]).permutation(len(self))
-        rows = self._order[1][place * self.batch_size : (place + 1) * self.batch_size]
-        self.taken += 1
-        return make_batch(self.task, self.sequences, self.labels, rows)
+        rows = self._order[1][place : place + batch_size]
+        self.taken += len(rows)
+        return make_batch(self.task, self.sequences[max_length], self.labels, rows)
 
     def state(self) -> dict[str, Any]:
         return {"taken": self.taken}
@@ -52,31 +52,39 @@ class StagePlan:
 
     number: int
     stage: Stage
-    tasks: tuple[str, ...]
     sampler: Sampler
     steps_per_epoch: int
+    # of each of its tasks
+    batch_sizes: dict[str, int]
+    max_lengths: dict[str, int]
 
     @property
     def steps(self) -> int:
         return self.steps_per_epoch * self.stage.epochs
 
 
-def make_samplers(recipe: Recipe, sizes: Mapping[str, int]) -> list[Sampler]:
-    """A sampler for each stage; `sizes`: the training examples of each task."""
-    samplers = []
-    for number, stage in enumerate(recipe.stages):
-        chosen = {task: sizes[task] for task in stage.tasks or recipe.tasks}
-        where, seed = f"{recipe.where}: stage {number}", recipe.seed + 1000 * number
-        samplers.append(build("sampler", SAMPLERS, stage.sampler, where, chosen, seed))
-    return samplers
-
-
-def plan_stages(recipe: Recipe, feeds: Mapping[str, Feed]) -> list[StagePlan]:
-    samplers = make_samplers(recipe, {task: len(feed) for task, feed in feeds.items()})
+def plan_stages(recipe: Recipe, sizes: Mapping[str, int], max_lengths: Mapping[str, int]) -> list[StagePlan]:
+    """`sizes`: the training examples of each task; `max_lengths`: the most tokens of an example of each."""
     plans = []
-    for number, (stage, sampler) in enumerate(zip(recipe.stages, samplers, strict=True)):
-        tasks = stage.tasks or tuple(recipe.tasks)
-        batches = sum(feeds[task].batches_a_pass for task in tasks)
-        steps = stage.steps_per_epoch or -(-batches // recipe.optimiser.accumulate)
-        plans.append(StagePlan(number, stage, tasks, sampler, steps))
+    for number, stage in enumerate(recipe.stages):
+        where, seed = f"{recipe.where}: stage {number}", recipe.seed + 1000 * number
+        batch_sizes = {
+            task: stage.batch_sizes.get(task, recipe.tasks[task].batch_size) for task in stage.tasks or recipe.tasks
+        }
+        supply = supply_of(stage, {task: sizes[task] for task in batch_sizes}, batch_sizes, recipe.share)
+        sampler = build("sampler", SAMPLERS, stage.sampler, where, supply, seed)
+        if stage.steps_per_epoch is None:
+            steps = -(-sampler.draws_an_epoch // recipe.optimiser.accumulate)
+        else:
+            steps = max(1, round(recipe.share * stage.steps_per_epoch))
+        lengths = {task: min(max_lengths[task], stage.max_lengths.get(task, max_lengths[task])) for task in batch_sizes}
+        plans.append(StagePlan(number, stage, sampler, steps, batch_sizes, lengths))
     return plans
+
+
+def supply_of(stage: Stage, sizes: Mapping[str, int], batch_sizes: Mapping[str, int], share: float) -> Supply:
+    """How much of each task makes an epoch. A feed goes on where it stopped, so each epoch has other examples."""
+    cap = min(sizes.values()) if stage.cap == "smallest" else stage.cap or max(sizes.values())
+    capped = {task: min(size, cap) for task, size in sizes.items()}
+    batches = {task: max(1, round(share * -(-size // batch_sizes[task]))) for task, size in capped.items()}
+    return Supply(capped, batches, stage.epochs)

@@ -98,12 +98,7 @@ def read_rows(path: Path, task: Task, *, labelled: bool = True) -> tuple[Example
     skipped: list[Reject] = []
     for line, values in read_columns(path, columns, task.id, task.delimiter):
         try:
-            if isinstance(values, str):
-                raise ValueError(values)
-            row = [text_of(value, name) for value, name in zip(values, task.text, strict=False)]
-            identity = str(line) if values[-1] in (None, "") else str(values[-1])
-            if not is_unicode(identity):
-                raise ValueError(f"'{task.id}' is not valid UTF-8")
+            row, identity = row_of(line, values, task.text, task.id)
             if labelled:
                 labels.append(answer(values[len(task.text)]))
         except Missing as reason:
@@ -119,6 +114,17 @@ def read_rows(path: Path, task: Task, *, labelled: bool = True) -> tuple[Example
     kind = np.int64 if task.kind == "classify" else np.float64
     array = np.array(labels, dtype=kind) if labelled else None
     return Examples(texts, array, ids, lines, path, skipped), rejects
+
+
+def row_of(line: int, values: list[Any] | str, columns: Sequence[str], id_column: str) -> tuple[list[str], str]:
+    """The texts and the id of a row as `read_columns` gives it; ValueError says what is wrong with it."""
+    if isinstance(values, str):
+        raise ValueError(values)
+    texts = [text_of(value, name) for value, name in zip(values, columns, strict=False)]
+    identity = str(line) if values[-1] in (None, "") else str(values[-1])
+    if not is_unicode(identity):
+        raise ValueError(f"'{id_column}' is not valid UTF-8")
+    return texts, identity
 
 
 def text_of(value: object, column: str) -> str:

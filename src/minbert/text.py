@@ -1,6 +1,6 @@
 """text -> token ids, by the `tokenizers` library."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +40,15 @@ class Ragged:
         flat = np.concatenate([np.asarray(row, np.int32) for row in rows]) if offsets[-1] else np.empty(0, np.int32)
         return cls(flat, offsets)
 
+    @classmethod
+    def end_to_end(cls, parts: Sequence["Ragged"]) -> "Ragged":
+        """The rows of all parts, one part after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        lengths = np.concatenate([part.lengths for part in parts] or [np.empty(0, np.int64)])
+        flat = np.concatenate([part.flat for part in parts] or [np.empty(0, np.int32)])
+        return cls(flat, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+
     def take(self, rows: npt.NDArray[np.int64]) -> "Ragged":
         """Some of the rows, in the given order."""
         lengths = self.offsets[rows + 1] - self.offsets[rows]  # of these rows only: all of them may be millions
@@ -74,24 +83,18 @@ class Text:
         return int(self.tokenizer.get_vocab_size())
 
     def encode(self, texts: Sequence[str], most_tokens: int) -> Ragged:
-        """The pieces of each text without special tokens; very long texts are cut by characters first."""
+        """The pieces of each text without special tokens."""
+        parts = []
+        for chunk in self.chunks(texts, most_tokens):
+            found = self.tokenizer.encode_batch_fast(chunk, add_special_tokens=False)
+            parts.append(Ragged.of([encoding.ids for encoding in found]))
+        return Ragged.end_to_end(parts)
+
+    def chunks(self, texts: Sequence[str], most_tokens: int) -> Iterator[list[str]]:
+        """The texts as the tokenizer is to see them, some at a time; very long ones are cut by characters."""
         limit = max(most_tokens * CHARACTERS_PER_TOKEN, FEWEST_CHARACTERS)
-        parts = [
-            Ragged.of(
-                [
-                    encoding.ids
-                    for encoding in self.tokenizer.encode_batch_fast(
-                        [mended(text[:limit]) for text in texts[start : start + CHUNK]], add_special_tokens=False
-                    )
-                ]
-            )
-            for start in range(0, len(texts), CHUNK)
-        ]
-        if len(parts) == 1:
-            return parts[0]
-        lengths = np.concatenate([part.lengths for part in parts] or [np.empty(0, np.int64)])
-        flat = np.concatenate([part.flat for part in parts] or [np.empty(0, np.int32)])
-        return Ragged(flat, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+        for start in range(0, len(texts), CHUNK):
+            yield [mended(text[:limit]) for text in texts[start : start + CHUNK]]
 
     def save(self, folder: Path) -> None:
         self.tokenizer.save(str(folder / "tokenizer.json"))

@@ -7,6 +7,7 @@ from minbert.adapters.houlsby import Houlsby
 from minbert.adapters.lora import Lora
 from minbert.adapters.low_rank import LowRank
 from minbert.adapters.pal import Pal
+from minbert.adapters.pos_tags import PosTags
 from minbert.adapters.top_layer import TopLayer
 
 ADAPTERS: dict[str, Callable[..., Adapter]] = {
@@ -14,6 +15,7 @@ ADAPTERS: dict[str, Callable[..., Adapter]] = {
     "lora": Lora,
     "low_rank": LowRank,
     "pal": Pal,
+    "pos_tags": PosTags,
     "top_layer": TopLayer,
 }
 

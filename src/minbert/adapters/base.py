@@ -18,6 +18,9 @@ def activation_of(name: Activation) -> Callable[[Tensor], Tensor]:
 
 
 class Adapter(nn.Module, Ports):
+    # whether it reads the parts of speech of a batch
+    wants_tags = False
+
     def __init__(self, bert: Bert) -> None:
         super().__init__()
 

@@ -4,14 +4,18 @@ from collections.abc import Iterable
 
 from torch import Tensor
 
-from minbert.adapters.base import Adapter
 from minbert.bert import Ports
 from minbert.packed import Packed
 
 
 class Stack(Ports):
-    def __init__(self, adapters: Iterable[Adapter]) -> None:
+    def __init__(self, adapters: Iterable[Ports]) -> None:
         self.adapters = tuple(adapters)
+
+    def embedded(self, x_TD: Tensor, packed: Packed) -> Tensor:
+        for adapter in self.adapters:
+            x_TD = adapter.embedded(x_TD, packed)
+        return x_TD
 
     def qkv(self, layer: int, x_TD: Tensor, qkv_TW: Tensor) -> Tensor:
         for adapter in self.adapters:

@@ -25,7 +25,7 @@ def check(
     Example: minbert check baseline --data-root data
     """
     from minbert.check import check_recipe
-    from minbert.recipe import read_recipe
+    from minbert.cookbook import read_recipe
     from minbert.table import BadRows
 
     chosen = read_recipe(recipe, set_ or [])

@@ -11,9 +11,8 @@ from minbert.cli.screen import console, progress, table
 from minbert.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from minbert.run import Event, Scores
+    from minbert.events import Scores
+    from minbert.learn import Measured
 
 
 def evaluate(
@@ -32,10 +31,10 @@ def evaluate(
     Example: minbert evaluate runs/baseline --data sst=more-reviews.csv --json
     """
     from minbert.evaluate import sequences_for
+    from minbert.learn import Measured
     from minbert.metrics import overall
     from minbert.predict import load
     from minbert.prepare import Part
-    from minbert.run import measure
     from minbert.rundir import dev_rows
     from minbert.table import read_examples
 
@@ -54,7 +53,7 @@ def evaluate(
         name: Part(each, sequences_for(predictor.model, name, predictor.text, each.texts))
         for name, each in rows.items()
     }
-    scores = watch_measuring(measure(predictor.model, parts))
+    scores = watch_measuring(Measured(predictor.model, parts))
     total = overall(scores, tasks)
     if as_json:
         typer.echo(json.dumps({"tasks": scores, "overall": total}, indent=2))
@@ -70,19 +69,12 @@ def evaluate(
     console.print(shown)
 
 
-def watch_measuring(events: "Generator[Event, None, Scores]") -> "Scores":
-    from minbert.run import Measuring
-
+def watch_measuring(measured: "Measured") -> "Scores":
     with progress() as bar:
         measuring = bar.add_task("measuring", total=None, note="")
-        while True:
-            try:
-                event = next(events)
-            except StopIteration as end:
-                scores: Scores = end.value
-                return scores
-            assert isinstance(event, Measuring)
+        for event in measured:
             bar.update(measuring, completed=event.done, total=event.total)
+    return measured.scores
 
 
 def split_option(option: str) -> tuple[str, str]:

@@ -21,4 +21,11 @@ Precision = Annotated[
     typer.Option(help="What the encoder computes in. auto: bf16 where this machine multiplies it fast, else fp32."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+SaveEvery = Annotated[
+    str, typer.Option(metavar="STEPS|MINUTES", help="Write a checkpoint this often: 200 (steps), 10m, or 90s.")
+]
+Keep = Annotated[int, typer.Option(min=1, help="How many checkpoints to keep; the newest.")]
+Profile = Annotated[
+    bool, typer.Option("--profile", help="Also write where the time of a step goes: profile.txt, profile.json.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace what an earlier call wrote there.")]

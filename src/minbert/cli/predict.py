@@ -6,17 +6,24 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from minbert.cli.options import AsJson, Force, Precision, RunFolder, SkipBadRows
-from minbert.cli.screen import console, errors, plain, progress, table
+from minbert.cli.answering import watch_file
+from minbert.cli.options import AsJson, Force, Precision, RunFolder
+from minbert.cli.screen import console, errors, plain, table
 from minbert.errors import UserError
 
 if TYPE_CHECKING:
+    from minbert.bulk import Bulk
     from minbert.predict import Predictor
+
+# not all rows could be answered; 2 is a mistake, as everywhere
+WITH_REJECTS = 3
 
 
 def predict(
     run: RunFolder,
-    task: Annotated[str, typer.Argument(help="Which of the model's tasks should answer.")],
+    task: Annotated[
+        str, typer.Argument(help="Which of the model's tasks should answer; for a file, several: sst,toxicity.")
+    ],
     text: Annotated[str | None, typer.Argument(help="The text to answer for.", show_default=False)] = None,
     text2: Annotated[str | None, typer.Argument(help="The second text of a pair.", show_default=False)] = None,
     input_: Annotated[
@@ -31,11 +38,23 @@ def predict(
         typer.Option("--format", help="course: `id , prediction`, as the course's graders read."),
     ] = "auto",
     precision: Precision = "auto",
-    skip_bad_rows: SkipBadRows = False,
+    skip_bad_rows: Annotated[
+        bool, typer.Option("--skip-bad-rows", help="Rows that cannot be answered are all right: exit with 0.")
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the same call, which was interrupted, to the same result.")
+    ] = False,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
     """Answer one text or pair, or a whole file.
+
+    A file may be of any length: it is read, answered and written in chunks. Rows that cannot be answered are listed
+    with line and reason in OUTPUT.rejects.jsonl; every row of the input is in the output or there. What is done so
+    far is in the folder OUTPUT.parts, from which --resume goes on, until all is done.
+
+    Exit codes of a file: 0 all rows are answered; 3 all but those in the rejects file; 2 a mistake, nothing was
+    written; 130 or 143 interrupted.
 
     Examples:
 
@@ -50,25 +69,10 @@ def predict(
     if input_ is None and output is None and text is not None:
         answer_one(load(run, precision), task, [text] if text2 is None else [text, text2], as_json)
     elif input_ is not None and output is not None and text is None:
-        check_output(input_, output, force)
-        from minbert.answers import write_answers, write_course
-        from minbert.columns import format_of
-        from minbert.evaluate import no_answers
-        from minbert.table import read_examples
-
-        if format_ == "auto":
-            format_of(output)
-        predictor = load(run, precision)
-        chosen = predictor.task(task)
-        examples = read_examples(input_, chosen, labelled=False, skip_bad_rows=skip_bad_rows)
-        answers = no_answers(chosen, len(examples))
-        with progress() as bar:
-            answering = bar.add_task("answering", total=len(examples), note="")
-            for done in predictor.fill(task, examples.texts, answers):
-                bar.advance(answering, done)
-        (write_course if format_ == "course" else write_answers)(output, chosen, examples, answers)
-        left_out = f", {len(examples.skipped)} bad rows left out" if examples.skipped else ""
-        errors.print(f"{len(examples):,} answers in {output}{left_out}", markup=False)
+        check_paths(input_, output, format_)
+        tasks = [name.strip() for name in task.split(",")]
+        bulk = load(run, precision).bulk(tasks, input_, output, form=format_, resume=resume, force=force)
+        answer_file(bulk, skip_bad_rows, as_json)
     else:
         raise UserError(
             "Give either a text, or --input and --output.",
@@ -76,13 +80,34 @@ def predict(
         )
 
 
-def check_output(input_: Path, output: Path, force: bool) -> None:
-    if output.is_dir():
-        raise UserError(f"{output}: is a folder.", "Name a file as --output.")
-    if output.exists() and input_.exists() and output.samefile(input_):
-        raise UserError(f"{output}: is the input file.", "Name another --output.")
-    if output.exists() and not force:
-        raise UserError(f"{output}: exists already.", "Name another --output, or replace it with --force.")
+def check_paths(input_: Path, output: Path, format_: str) -> None:
+    """What needs no model to be seen."""
+    from minbert.columns import format_of
+    from minbert.job import check_output
+
+    check_output(input_, output)
+    format_of(input_)
+    if format_ == "auto":
+        format_of(output)
+
+
+def answer_file(bulk: "Bulk", skip_bad_rows: bool, as_json: bool) -> None:
+    from minbert.job import rejects_of
+
+    done = watch_file(bulk)
+    rejects = rejects_of(bulk.output)
+    if as_json:
+        files = {"output": str(bulk.output), "rejects": str(rejects) if done.rejected else None}
+        counts = {"rows": done.rows, "answered": done.answered, "rejected": done.rejected, "truncated": done.truncated}
+        typer.echo(json.dumps(counts | files))
+    else:
+        errors.print(f"{done.rows:,} rows: {done.answered:,} answered in {bulk.output}", markup=False)
+        if done.truncated:
+            errors.print(f"{done.truncated:,} of them were too long to be read to their ends (column 'truncated')")
+        if done.rejected:
+            errors.print(f"{done.rejected:,} rejected, with line and reason in {rejects}", markup=False)
+    if done.rejected and not skip_bad_rows:
+        raise typer.Exit(WITH_REJECTS)
 
 
 def answer_one(predictor: "Predictor", task: str, texts: list[str], as_json: bool) -> None:

@@ -25,10 +25,11 @@ def show(
     import tomli_w
 
     from minbert.bert import SHAPES
+    from minbert.cookbook import read_recipe
     from minbert.hub import find_backbone
-    from minbert.prepare import count_parameters, written_out
+    from minbert.prepare import count_parameters
     from minbert.pretrained import read_config
-    from minbert.recipe import read_recipe
+    from minbert.settled import written_out
 
     chosen = read_recipe(recipe, set_ or [])
     full = written_out(chosen, chosen.read_tasks())

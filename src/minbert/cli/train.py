@@ -1,14 +1,19 @@
 """minbert train: recipe and labelled files in, one trained model out."""
 
 import shlex
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from minbert.cli.options import DataRoot, Force, RecipeName, Set, SkipBadRows
+from minbert.cli.options import DataRoot, Force, Keep, Profile, RecipeName, SaveEvery, Set, SkipBadRows
 from minbert.cli.screen import console, errors, plain, score_table
+from minbert.cli.stopping import Stopping, saved_and_stopped
 from minbert.cli.watch import watch
+
+if TYPE_CHECKING:
+    from minbert.events import Event
 
 
 def train(
@@ -18,38 +23,66 @@ def train(
     set_: Set = None,
     seed: Annotated[int | None, typer.Option(help="Use this seed instead of the recipe's.")] = None,
     skip_bad_rows: SkipBadRows = False,
-    profile: Annotated[
-        bool, typer.Option("--profile", help="Also write where the time of a step goes: profile.txt, profile.json.")
+    save_every: SaveEvery = "10m",
+    keep: Keep = 2,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run in --out, which was interrupted, if it is this recipe.")
     ] = False,
+    profile: Profile = False,
     force: Force = False,
 ) -> None:
     """Train one model on all tasks of a recipe.
 
     Everything is checked before training starts. The run directory keeps the recipe as resolved, the scores of
     every epoch, learning curves (curves.png, and TensorBoard events), the dev predictions and the best model.
+    Ctrl-C saves the step it is at: `minbert resume RUN` goes on from there, to the same result.
 
     Example: minbert train baseline --data-root data --out runs/baseline
     """
-    from minbert.recipe import read_recipe
-    from minbert.run import start_run
+    from minbert.cookbook import read_recipe
+    from minbert.learn import SaveEvery
+    from minbert.run import resume_run, start_run
 
     overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
     chosen = read_recipe(recipe, overrides)
     console.print(f"[bold]{plain(recipe)}[/] on {plain(chosen.backbone)}: {', '.join(chosen.tasks)}")
-    events = start_run(chosen, out, data_root=data_root, skip_bad_rows=skip_bad_rows, force=force, profile=profile)
-    try:
-        finished = watch(events)
-    except (KeyboardInterrupt, SystemExit):
-        kept = (out / "model").is_dir()
-        errors.print(
-            "Stopped. " + (f"The best model so far is in {out}." if kept else "No epoch had ended: no model was kept."),
-            markup=False,
+    every = SaveEvery.parse(save_every, keep)
+
+    def events(asked: Stopping) -> "Iterator[Event]":
+        if resume:
+            return resume_run(out, chosen, data_root=data_root, profile=profile, every=every, asked=asked)
+        return start_run(
+            chosen,
+            out,
+            data_root=data_root,
+            skip_bad_rows=skip_bad_rows,
+            force=force,
+            profile=profile,
+            every=every,
+            asked=asked,
         )
+
+    follow(out, events)
+
+
+def follow(out: Path, events: "Callable[[Stopping], Iterator[Event]]") -> None:
+    """Show a training to its end, or to the signal that stops it."""
+    from minbert.events import Stopped
+    from minbert.rundir import read_run
+
+    asked = Stopping()
+    try:
+        finished = watch(events(asked), asked)
+    except Stopped as stopped:
+        saved_and_stopped(out, stopped.step)
+        raise typer.Exit(128 + stopped.signal) from None
+    except (KeyboardInterrupt, SystemExit):
+        errors.print(f"Stopped at once. `minbert resume {out}` goes on from the last checkpoint.", markup=False)
         raise
     if finished.stopped_early:
         console.print("Stopped early: the last evaluations brought nothing better.")
     console.print(score_table(finished.scores, finished.overall))
     where = plain(shlex.quote(str(out)))
-    name, task = next(iter(chosen.read_tasks().items()))
-    texts = " ".join(['"..."'] * len(task.text))
+    name, task = next(iter(read_run(out)["recipe"]["tasks"].items()))
+    texts = " ".join(['"..."'] * len(task["task"]["text"]))
     console.print(f"The model is in {where}. Ask it:  minbert predict {where} {name} {texts}")

@@ -12,6 +12,8 @@ class Pairing(nn.Module):
     layout: Layout
     # which token vectors it looks at itself: the two simplest pass on what they get
     reads: Reads = "first"
+    # tasks whose pairings have the same name here use one and the same
+    shared: str | None = None
 
     def __init__(self, bert: Bert, task: Task) -> None:
         super().__init__()

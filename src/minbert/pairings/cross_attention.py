@@ -18,14 +18,23 @@ class CrossAttention(Pairing):
     reads: Reads = "all"
 
     def __init__(
-        self, bert: Bert, task: Task, *, heads: int | None = None, dropout: float = 0.3, residual: bool = False
+        self,
+        bert: Bert,
+        task: Task,
+        *,
+        heads: int | None = None,
+        dropout: float = 0.3,
+        residual: bool = False,
+        shared: str | None = None,
     ) -> None:
+        """`shared`: a name; tasks that write the same one share the weights."""
         super().__init__(bert, task)
         self.paired = task.paired
         if not task.paired:
             # a single text has no other to look at: it passes through, as it does through the other pairings
             self.reads = "first"
             return
+        self.shared = shared or None
         self.dropout = Dropout(dropout, bert.noise)
         self.meeting = Meeting(bert, heads or bert.shape.heads, bert.shape.attention_dropout, bias=True)
         self.output = Linear(bert.shape.width, bert.shape.width)

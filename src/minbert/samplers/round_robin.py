@@ -1,15 +1,13 @@
 """One task after the other, in the recipe's order: small tasks are repeated, large ones cut short."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from minbert.samplers.base import Sampler
+from minbert.samplers.base import Sampler, Supply
 
 
 class RoundRobin(Sampler):
-    def __init__(self, sizes: Mapping[str, int], seed: int) -> None:
-        super().__init__(sizes, seed)
-        self.tasks = list(sizes)
+    def __init__(self, supply: Supply, seed: int) -> None:
+        super().__init__(supply, seed)
         self.turn = 0
 
     def draw(self) -> tuple[str, ...]:

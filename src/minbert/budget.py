@@ -1,0 +1,122 @@
+"""(a recipe, a time) -> the recipe cut to as much of each epoch as can be trained in that time, on this machine."""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from minbert.errors import UserError
+from minbert.prepare import Prepared, prepare
+from minbert.recipe import Recipe
+from minbert.samplers import Sampler, Supply
+from minbert.stages import StagePlan, plan_stages
+from minbert.trainer import Loop
+
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+# steps of each kind: the first one allocates what the others use, so it is not timed
+WARM, TIMED = 1, 3
+# dev rows of a task that are scored after an epoch: measuring should not take longer than learning
+ROWS = 500
+
+# of the search for a share: a thousandth of what it can be is near enough
+HALVINGS = 10
+
+Draw = tuple[str, ...]
+Kind = tuple[str, Draw]
+
+
+def parse_budget(text: str) -> float:
+    """Seconds: "90s", "5m", "1h", "300"."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text.strip())
+    seconds = float(found[1]) * UNITS[found[2]] if found else 0.0
+    if seconds <= 0:
+        raise UserError(f"'{text}' is no time.", "Write for example 90s, 5m or 1h.")
+    return seconds
+
+
+def share_for(recipe: Recipe, seconds: float, data_root: Path | None = None, skip_bad_rows: bool = False) -> float:
+    """How much of each epoch can be trained in this time, reading and measuring not counted."""
+    ready = prepare(recipe, data_root, skip_bad_rows)
+    each = time_kinds(ready)
+    whole = seconds_of(count_kinds(ready.learning.plans, recipe), each)
+    if whole <= seconds:
+        return recipe.share
+    # every task has at least one batch in every epoch, so a share takes more time than its part of the whole
+    sizes = {name: len(part.examples) for name, part in ready.train.items()}
+    lengths = {name: ready.model.task(name).max_length for name in ready.train}
+    low, high = 0.0, min(recipe.share, 2 * recipe.share * seconds / whole)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        short = replace(recipe, share=middle)
+        fits = seconds_of(count_kinds(plan_stages(short, sizes, lengths), short), each) <= seconds
+        low, high = (middle, high) if fits else (low, middle)
+    # where not even the least of it fits, the least
+    return low or high
+
+
+def within(recipe: Recipe, share: float) -> Recipe:
+    """The recipe cut to this share, and measured while training on no more than some of the dev rows."""
+    rows = min(ROWS, recipe.selection.rows or ROWS)
+    return replace(recipe, share=share, selection=replace(recipe.selection, rows=rows))
+
+
+def kind_of(plan: StagePlan, draw: Draw) -> Kind:
+    """What decides how long a draw takes: stages that differ only in their length are the same."""
+    return repr(replace(plan.stage, epochs=1)), draw
+
+
+def count_kinds(plans: Sequence[StagePlan], recipe: Recipe) -> Counter[Kind]:
+    """How often stages will draw which tasks."""
+    counts: Counter[Kind] = Counter()
+    for plan in plans:
+        for epoch in range(plan.stage.epochs):
+            plan.sampler.begin_epoch(epoch + 1)
+            drawn = Counter(plan.sampler.draw() for _ in range(plan.steps_per_epoch * recipe.optimiser.accumulate))
+            counts.update({kind_of(plan, draw): count for draw, count in drawn.items()})
+    return counts
+
+
+def seconds_of(counts: Counter[Kind], each: Mapping[Kind, float]) -> float:
+    return sum(count * each[kind] for kind, count in counts.items())
+
+
+def possible_draws(sampler: Sampler) -> list[Draw]:
+    """A sampler draws all its tasks at once or, as most do, any one of them."""
+    first = sampler.draw()
+    return [first] if len(first) > 1 else [(task,) for task in sampler.tasks]
+
+
+class Always(Sampler):
+    """The same tasks in every draw."""
+
+    def __init__(self, supply: Supply, seed: int, chosen: Draw) -> None:
+        super().__init__(supply, seed)
+        self.chosen = chosen
+
+    def draw(self) -> Draw:
+        return self.chosen
+
+
+def time_kinds(ready: Prepared) -> dict[Kind, float]:
+    """Seconds of a draw of each kind, from a few steps. The model is of no use afterwards."""
+    learning, teachers = ready.learning, {}
+    tried: dict[Kind, StagePlan] = {}
+    for plan in learning.plans:
+        stage = replace(plan.stage, epochs=1)
+        for draw in possible_draws(plan.sampler):
+            kind, number = kind_of(plan, draw), len(tried)
+            if kind in tried:
+                continue
+            always = Always(plan.sampler.supply, 0, draw)
+            tried[kind] = replace(plan, number=number, stage=stage, sampler=always, steps_per_epoch=WARM + TIMED)
+            if plan.number in learning.teachers:
+                teachers[number] = learning.teachers[plan.number]
+    seconds: list[list[float]] = [[] for _ in tried]
+    last = time.perf_counter()
+    for step in Loop(ready.model, replace(learning, plans=list(tried.values()), teachers=teachers)):
+        seconds[step.stage].append(time.perf_counter() - last)
+        last = time.perf_counter()
+    draws = TIMED * ready.recipe.optimiser.accumulate
+    return {kind: sum(found[WARM:]) / draws for kind, found in zip(tried, seconds, strict=True)}

@@ -1,0 +1,157 @@
+"""minbert reproduce: the rows of the five reports, trained here, beside their published figures."""
+
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from minbert.cli.options import DataRoot, Force
+from minbert.cli.screen import console, errors, plain, table
+from minbert.cli.watch import watch
+from minbert.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+    from minbert.reproduce import Job, Outcome, Reproduction
+
+OWN, FULL = "own", "full"
+
+
+def reproduce(
+    which: Annotated[Literal["a", "b", "c", "d", "e", "all"], typer.Argument(help="A report, or all five.")],
+    backbone: Annotated[
+        str, typer.Option(help=f"Train on this one instead of the reports' BERT-base; '{OWN}': what the recipes name.")
+    ] = "minilm",
+    budget: Annotated[str, typer.Option(help=f"Training time of a row: 90s, 5m, 1h; '{FULL}': whole recipes.")] = "5m",
+    data_root: DataRoot = None,
+    out: Annotated[Path, typer.Option(help="The folder of the runs.")] = Path("runs/reproduce"),
+    seed: Annotated[int, typer.Option(help="The seed of every run.")] = 0,
+    rows: Annotated[
+        str | None, typer.Option(metavar="ID,ID", help="Only these rows: a1,a2.", show_default=False)
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE.md", help="Where the table goes; OUT/report.md if left out.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Train the rows of a report's tables under equal budgets, and show published and measured figures.
+
+    The budget cuts every epoch of a recipe alike; a row of one model a task shares it. Reading and measuring come on
+    top. The same command goes on after an interruption: what is finished is not trained again. A row that fails is
+    shown as failed, and the others go on.
+
+    Example: minbert reproduce e --budget 5m --data-root data
+    """
+    from minbert.budget import parse_budget
+    from minbert.published import choose_rows, read_published
+    from minbert.reproduce import Reproduction, Settings
+
+    letters = list(read_published()) if which == "all" else [which]
+    chosen = choose_rows(letters, [name.strip() for name in rows.split(",")] if rows else ())
+    seconds = None if budget == FULL else parse_budget(budget)
+    work = Reproduction(chosen, Settings(out, "" if backbone == OWN else backbone, seconds, seed, data_root))
+    work.check(force)
+    file = report or out / "report.md"
+    train_rows(work, file)
+    outcomes = work.outcomes()
+    console.print(outcome_table(outcomes))
+    for outcome in outcomes:
+        if outcome.failed or outcome.note:
+            console.print(f"{outcome.row.id}: {plain(outcome.failed or outcome.note)}", style="dim", soft_wrap=True)
+    console.print(f"published: as printed, overall by (sst + quora + (sts + 1) / 2) / 3. The table is also in {file}")
+    if work.failed:
+        raise typer.Exit(1)
+
+
+def train_rows(work: "Reproduction", file: Path) -> None:
+    """Train what is not finished; the table is written after each row, so that it is there whatever happens."""
+    pace = Pace([job for jobs in work.jobs.values() for job in jobs if work.state(job) != "finished"])
+    for number, (name, jobs) in enumerate(work.jobs.items(), 1):
+        for job in jobs:
+            head = f"[bold]row {number} of {len(work.jobs)}[/]: {job.name}, {plain(work.rows[name].title)}"
+            if name in work.same or job.name in work.failed:
+                continue
+            if work.state(job) == "finished":
+                errors.print(f"{head}: finished before")
+                continue
+            errors.print(f"{head}{pace.left()}")
+            began = time.monotonic()
+            try:
+                watch(work.train(job))
+            except Exception as wrong:  # whatever it is, it is the row's, and the others can go on
+                reason = wrong.problem if isinstance(wrong, UserError) else f"{type(wrong).__name__}: {wrong}"
+                work.failed[job.name] = f"failed: {reason}"
+                errors.print(f"  [red]failed:[/] {plain(reason)}")
+            pace.done(job, time.monotonic() - began)
+        write_report(work, file)
+
+
+class Pace:
+    """How long the rest will take, from how much longer than their budgets the last ones took."""
+
+    def __init__(self, jobs: "Sequence[Job]") -> None:
+        self.waiting = {job.name: job.budget for job in jobs}
+        self.budgets = 0.0
+        self.spent = 0.0
+
+    def done(self, job: "Job", seconds: float) -> None:
+        self.waiting.pop(job.name, None)
+        self.budgets += job.budget or 0.0
+        self.spent += seconds
+
+    def left(self) -> str:
+        budgets = sum(budget or 0.0 for budget in self.waiting.values())
+        if not budgets:
+            return ""
+        seconds = budgets * (self.spent / self.budgets if self.budgets else 1.0)
+        left = f"{seconds:,.0f} seconds" if seconds < 120 else f"{seconds / 60:,.0f} minutes"
+        return f" [dim](about {left} left in all)[/]"
+
+
+def write_report(work: "Reproduction", file: Path) -> None:
+    from minbert.reproduce import markdown
+
+    settings = work.settings
+    time_ = "whole recipes" if settings.budget is None else f"{settings.budget:,.0f} s of training a row"
+    about = (
+        f"Made by `{shlex.join(['minbert', *sys.argv[1:]])}`: {time_}, "
+        f"backbone {settings.backbone or 'of the recipes'}, "
+        f'seed {settings.seed}. Figures "here" are of all dev rows; the others are published. Overall is always '
+        '(sst + quora + (sts + 1) / 2) / 3; "printed" is what the report has.'
+    )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(markdown(work.outcomes(), "Published and measured", about), encoding="utf-8")
+
+
+def outcome_table(outcomes: "Sequence[Outcome]") -> "Table":
+    """Two lines a row: what is published, and what was measured here."""
+    from minbert.published import METRICS, overall_of
+    from minbert.reproduce import figure
+
+    numbers = ("sst", "quora", "sts", "overall", "printed", "seconds", "steps", "tokens", "parameters", "free")
+    made = table("row", "system", *numbers, right=numbers)
+    for outcome in outcomes:
+        row, cost = outcome.row, outcome.cost
+        split = " (test)" if row.split == "test" else ""
+        published = [figure(row.figures.get(task)) for task in METRICS]
+        made.add_row(
+            f"[bold]{row.id}[/]",
+            plain(row.title) + split,
+            *published,
+            figure(overall_of(row.figures)),
+            figure(row.printed),
+        )
+        ours = [f"[bold]{figure(outcome.figures.get(task))}[/]" for task in METRICS]
+        costs = []
+        if cost is not None:
+            millions = [f"{count / 1e6:.1f}M" for count in (cost.tokens, cost.total, cost.free)]
+            costs = [f"{cost.seconds:,.0f}", f"{cost.steps:,}", *millions]
+        what = "  [red]failed[/]" if outcome.failed.startswith("failed") else "  here"
+        made.add_row("", what, *ours, f"[bold]{figure(outcome.overall)}[/]", "", *costs)
+    return made

@@ -1,0 +1,26 @@
+"""minbert soup: one model with the mean of the weights of several."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from minbert.cli.options import Force
+from minbert.cli.screen import console, plain
+
+
+def soup(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Runs of one shape: a recipe, several seeds.")],
+    out: Annotated[Path, typer.Option("--out", help="Where the model goes; answers like a run.")],
+    force: Force = False,
+) -> None:
+    """Average the weights of several runs into one model, as cheap to ask as one of them.
+
+    Example: minbert soup runs/seed-0 runs/seed-1 runs/seed-2 --out runs/soup
+    """
+    from minbert.soup import make_soup
+
+    make_soup(runs, out, force)
+    where = plain(shlex.quote(str(out)))
+    console.print(f"The mean of {len(runs)} models is in {where}. Measure it:  minbert evaluate {where} --data TASK=FILE")

@@ -1,0 +1,67 @@
+"""Files that are there whole or not at all, and stay there when the machine stops at any instant."""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+from torch import Tensor
+
+from minbert.errors import UserError
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Whole or not at all: a reader never sees half a file."""
+    aside = path.with_name(path.name + ".tmp")
+    with aside.open("w", encoding="utf-8") as file:
+        json.dump(value, file, indent=2)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    aside.replace(path)
+    sync(path.parent)
+
+
+def save_tensors(tensors: Mapping[str, Tensor], path: Path, metadata: dict[str, str] | None = None) -> None:
+    """As safetensors; what does not fit on the disk is an error that says how much it is."""
+    whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    try:
+        save_file(whole, path, metadata)
+    except (OSError, SafetensorError) as wrong:
+        needed = sum(tensor.numel() * tensor.element_size() for tensor in whole.values())
+        raise UserError(
+            f"{path}: could not be written ({needed:,} bytes): {wrong}", "Make room on the disk, then do it again."
+        ) from None
+
+
+def sync(path: Path) -> None:
+    """Wait until a file's content, or a folder's list of names, is on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def put_in_place(aside: Path, folder: Path) -> None:
+    """A finished folder takes the place of another; until then the old one is there, as it is or as `.old`."""
+    for path in aside.rglob("*"):
+        sync(path)
+    sync(aside)
+    old = folder.with_name(folder.name + ".old")
+    if folder.exists():
+        shutil.rmtree(old, ignore_errors=True)
+        folder.rename(old)
+    aside.rename(folder)
+    sync(folder.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,216 @@
+"""The steps of a run, with an evaluation at the end of each epoch, the best model kept, and checkpoints between."""
+
+import math
+import re
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minbert.answers import write_answers
+from minbert.checkpoint import Checkpoint, save_checkpoint
+from minbert.errors import UserError
+from minbert.evaluate import fill_answers, no_answers
+from minbert.events import Evaluated, Event, Measuring, Scores, Stopped
+from minbert.log import Log
+from minbert.metrics import direction, overall, score
+from minbert.model import Model
+from minbert.prepare import Part, Prepared
+from minbert.profile import Profile
+from minbert.saved import save_model
+from minbert.task import Task
+from minbert.trainer import Loop
+
+# the number of the signal that asks a training to stop, if one does
+Asked = Callable[[], int | None]
+
+
+@dataclass(frozen=True)
+class SaveEvery:
+    """When checkpoints are written: every so many steps, or seconds."""
+
+    steps: int | None = None
+    seconds: float | None = None
+    keep: int = 2
+
+    @staticmethod
+    def parse(text: str, keep: int = 2) -> "SaveEvery":
+        """200: steps; 10m, 90s: minutes, seconds."""
+        match = re.fullmatch(r"([1-9]\d*)([ms]?)", text.strip())
+        if match is None or keep < 1:
+            raise UserError(f"--save-every {text}: not a number of steps or minutes.", "For example: 200, or 10m.")
+        number = int(match[1])
+        if match[2]:
+            return SaveEvery(seconds=number * (60.0 if match[2] == "m" else 1.0), keep=keep)
+        return SaveEvery(steps=number, keep=keep)
+
+    def due(self, step: int, seconds: float) -> bool:
+        return (self.steps is not None and step % self.steps == 0) or (
+            self.seconds is not None and seconds >= self.seconds
+        )
+
+
+class Learner:
+    def __init__(self, ready: Prepared, out: Path, every: SaveEvery, asked: Asked) -> None:
+        self.ready = ready
+        self.out = out
+        self.every = every
+        self.asked = asked
+        self.loop = Loop(ready.model, ready.learning)
+        self.best: float | None = None
+        # evaluations in a row without a better one
+        self.waited = 0
+        # whether an epoch has ended that is not measured yet
+        self.unmeasured = False
+        self.before: Scores = {}
+        self.saved_at = time.monotonic()
+        rows = ready.recipe.selection.rows
+        self.sample = {name: fixed_sample(part, rows) for name, part in ready.dev.items()}
+
+    @property
+    def patient(self) -> bool:
+        return self.waited != self.ready.recipe.selection.patience
+
+    def go(self, profile: bool = False) -> Generator[Event, None, bool]:
+        """Train to the end. Returns whether it stopped before the last step, since nothing got better any more."""
+        total = self.ready.learning.steps
+        log = Log(self.out, self.loop.done, measured=not self.unmeasured)
+        with closing(log), closing(Profile(self.out)) if profile else nullcontext() as watched:
+            while True:
+                if self.unmeasured:
+                    yield from self.evaluate(log)
+                if self.loop.done == total or not self.patient:
+                    break
+                step = self.loop.step()
+                if watched is not None:
+                    watched.step()
+                log.step(step)
+                self.unmeasured = step.ends_epoch
+                yield step
+                self.stop_if_asked()
+                if self.every.due(step.number, time.monotonic() - self.saved_at):
+                    self.save()
+        return self.loop.done < total
+
+    def evaluate(self, log: Log) -> Generator[Event, None, None]:
+        """Measure, keep the model if it is the best so far, and tell a sampler that goes by scores."""
+        ready, average = self.ready, self.ready.learning.average
+        plan = ready.learning.plans[self.loop.stage]
+        try:
+            with average.applied() if average is not None else nullcontext():
+                scores = yield from self.measure(self.sample)
+                train: Scores = {}
+                if plan.sampler.wants_scores:
+                    rows = {name: fixed_sample(ready.train[name], len(self.sample[name].examples)) for name in scores}
+                    train = yield from self.measure(rows)
+                # from here on nothing can interrupt: either all of it has happened, or nothing
+                better = self.judge(scores)
+                if better:
+                    save_model(self.out / "model", ready.model, ready.text)
+        except Stopped:
+            self.save()
+            raise
+        if plan.sampler.wants_scores:
+            plan.sampler.observe(main_metrics(ready.tasks, train), main_metrics(ready.tasks, scores))
+        self.unmeasured = False
+        evaluated = Evaluated(self.loop.done, scores, overall(scores, ready.tasks), better)
+        log.evaluated(evaluated)
+        yield evaluated
+
+    def judge(self, scores: Scores) -> bool:
+        """Whether these scores are the best so far."""
+        selection = self.ready.recipe.selection
+        value = mixed(selection.mix, scores) if selection.mix else overall(scores, self.ready.tasks)
+        if not scores:
+            # nothing to measure: the last model is the best
+            value = float(self.loop.done)
+        # the first is kept whatever it scores, even if that is no number
+        better = bool(self.best is None or value > self.best)
+        self.waited = 0 if better else self.waited + 1
+        if better:
+            self.best = -math.inf if math.isnan(value) else value
+        return better
+
+    def measure(self, parts: Mapping[str, Part]) -> Generator[Event, None, Scores]:
+        for event in (events := Measured(self.ready.model, parts)):
+            yield event
+            self.stop_if_asked(save=False)
+        return events.scores
+
+    def stop_if_asked(self, save: bool = True) -> None:
+        signal = self.asked()
+        if signal is not None:
+            if save:
+                self.save()
+            raise Stopped(signal, self.loop.done)
+
+    def save(self) -> None:
+        save_checkpoint(self.out / "checkpoints", self.loop.done, self.ready.model, self.memory(), self.every.keep)
+        self.saved_at = time.monotonic()
+
+    def memory(self) -> dict[str, Any]:
+        return {
+            "loop": self.loop.state(),
+            # as text: JSON knows no infinity
+            "best": None if self.best is None else repr(float(self.best)),
+            "waited": self.waited,
+            "unmeasured": self.unmeasured,
+            "before": self.before,
+        }
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        memory = checkpoint.memory
+        self.ready.model.load_state_dict(checkpoint.weights)
+        self.loop.restore(memory["loop"])
+        self.best = None if memory["best"] is None else float(memory["best"])
+        self.waited, self.unmeasured, self.before = memory["waited"], memory["unmeasured"], memory["before"]
+
+
+class Measured:
+    """Scores every task, telling how far it has come; then `scores` has them."""
+
+    def __init__(self, model: Model, parts: Mapping[str, Part], predictions: Path | None = None) -> None:
+        self.model = model
+        # without the tasks that only train the encoder
+        self.parts = {name: part for name, part in parts.items() if model.task(name).loss.answering}
+        self.predictions = predictions
+        self.scores: Scores = {}
+
+    def __iter__(self) -> Generator[Measuring, None, None]:
+        total = sum(len(part.examples) for part in self.parts.values())
+        done = 0
+        for name, part in self.parts.items():
+            task, labels = self.model.task(name).task, part.examples.labels
+            assert labels is not None
+            answers = no_answers(task, len(part.examples))
+            for rows in fill_answers(self.model, name, part.sequences, answers):
+                done += rows
+                yield Measuring(done, total)
+            self.scores[name] = score(task, answers, labels)
+            if self.predictions is not None:
+                write_answers(self.predictions / f"{name}-dev.csv", task, part.examples, answers)
+
+
+def fixed_sample(part: Part, rows: int | None) -> Part:
+    """A fixed random part of the rows, for scoring while training."""
+    if rows is None or rows >= len(part.examples):
+        return part
+    chosen = np.sort(np.random.default_rng(0).choice(len(part.examples), rows, replace=False))
+    return Part(part.examples.take(chosen), part.sequences.take(chosen))
+
+
+def main_metrics(tasks: Mapping[str, Task], scores: Scores) -> dict[str, float]:
+    return {name: direction(tasks[name].metric) * found[tasks[name].metric] for name, found in scores.items()}
+
+
+def mixed(mix: Mapping[str, float], scores: Mapping[str, Mapping[str, float]]) -> float:
+    """The declared mix of metrics: the sum of weight x score, turned round where less is better."""
+    total = 0.0
+    for name, weight in mix.items():
+        task, _, metric = name.partition(".")
+        total += weight * direction(metric) * scores[task][metric]
+    return total

@@ -1,0 +1,73 @@
+"""A trained model in a folder: save, load. transformers loads its encoder."""
+
+import json
+import shutil
+from pathlib import Path
+
+from safetensors.torch import load_file
+
+from minbert.blank import seeded
+from minbert.durable import put_in_place, save_tensors, write_json
+from minbert.errors import UserError
+from minbert.model import Model
+from minbert.pretrained import load_backbone, save_backbone
+from minbert.recipe import Precision, TaskPlan
+from minbert.settled import plan_in_full
+from minbert.task import task_from
+from minbert.text import Text
+from minbert.variants import fill
+
+FORMAT = 1
+
+
+def save_model(folder: Path, model: Model, text: Text) -> None:
+    """The whole model in a folder of its own, swapped into place when it is complete."""
+    aside = folder.with_name(folder.name + ".tmp")
+    shutil.rmtree(aside, ignore_errors=True)
+    save_backbone(aside, model.bert, text)
+    state = {f"{name}.{key}": tensor for name, part in model.tasks.items() for key, tensor in part.state_dict().items()}
+    shared = {f"shared/{key}": tensor for key, tensor in model.shared.state_dict().items()}
+    save_tensors(state | shared, aside / "tasks.safetensors")
+    tasks = {
+        name: {
+            "task": part.task.as_settings(),
+            "plan": plan_in_full(part.plan, part.task, f"task '{name}'"),
+        }
+        for name, part in model.tasks.items()
+    }
+    write_json(aside / "minbert.json", {"format": FORMAT, "tasks": tasks})
+    put_in_place(aside, folder)
+
+
+def model_folder(path: Path) -> Path | None:
+    """The folder of the trained model in a run, or the path itself if it is such a folder."""
+    for folder in (path / "model", path, path / "model.old"):
+        if (folder / "minbert.json").is_file():
+            return folder
+    return None
+
+
+def load_model(path: Path, precision: Precision = "auto") -> tuple[Model, Text]:
+    """The best model of a run, ready to answer."""
+    folder = model_folder(path)
+    if folder is None:
+        if not path.exists():
+            raise UserError(f"{path}: no such run.", "`minbert train RECIPE --out RUN` makes one.")
+        raise UserError(f"{path}: holds no trained model.", "`minbert train RECIPE --out RUN` makes one.")
+    saved = json.loads((folder / "minbert.json").read_text(encoding="utf-8"))
+    if saved.get("format") != FORMAT:
+        raise UserError(f"{folder}: written by another version of minbert (format {saved.get('format')}).")
+    where = str(folder / "minbert.json")
+    tasks = {name: task_from(name, folder, entry["task"], where) for name, entry in saved["tasks"].items()}
+    plans = {name: fill(TaskPlan, entry["plan"], where, f"task '{name}'") for name, entry in saved["tasks"].items()}
+    bert, text = load_backbone(folder)
+    with seeded(0):  # the fresh heads are replaced at once, but making them draws random numbers
+        model = Model(bert, tasks, plans, where)
+    state = load_file(folder / "tasks.safetensors")
+    for name, part in model.tasks.items():
+        own = {key.removeprefix(f"{name}."): tensor for key, tensor in state.items() if key.startswith(f"{name}.")}
+        part.load_state_dict(own)
+    shared = {key.removeprefix("shared/"): tensor for key, tensor in state.items() if key.startswith("shared/")}
+    model.shared.load_state_dict(shared)
+    model.place(precision, answering=True)
+    return model.eval(), text

@@ -1,0 +1,1 @@
+"""The faults that must be survived, each executed."""

@@ -1,0 +1,62 @@
+"""A tiny model of several tasks, saved as a run is, and files for it to answer."""
+
+import json
+import random
+from pathlib import Path
+
+import torch
+
+from minbert.bert import Shape
+from minbert.model import Model
+from minbert.predict import Predictor, load
+from minbert.recipe import TaskPlan
+from minbert.saved import save_model
+from minbert.task import Task
+from tests.tiny import WORDS, tiny_bert, tiny_text, tiny_vocabulary
+
+TASKS = {
+    "mood": Task("mood", Path(), kind="classify", text=("review",), label="m", labels=("bad", "good")),
+    "stars": Task("stars", Path(), kind="score", text=("review",), label="s", range=(-9.0, 9.0)),
+    "topic": Task("topic", Path(), kind="classify", text=("review",), label="t", labels=("a", "b", "c")),
+    "alike": Task("alike", Path(), kind="score", text=("review", "other"), label="l", range=(-9.0, 9.0)),
+}
+PLANS = {
+    "mood": TaskPlan(pooling="cls", max_length=16),
+    "stars": TaskPlan(pooling="mean", max_length=16),
+    "topic": TaskPlan(adapters=("lora",), max_length=16),
+    "alike": TaskPlan(pairing="apart", max_length=24),
+}
+
+
+def critic(run: Path, layers: int = 2) -> Path:
+    """mood and stars share the encoder's work, topic has an adapter, alike reads pairs."""
+    text = tiny_text(run / "vocabulary")
+    shape = Shape(layers=layers, width=16, heads=2, inner=32, vocabulary=len(tiny_vocabulary()), positions=64)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = Model(tiny_bert(shape=shape), TASKS, PLANS, "test")
+        for parameter in model.parts.parameters():
+            torch.nn.init.normal_(parameter, std=0.5)
+    save_model(run / "model", model, text)
+    return run
+
+
+def critic_of(run: Path) -> Predictor:
+    return load(run, "fp32")
+
+
+def reviews(count: int, seed: int = 0) -> list[str]:
+    """Sentences of 1 to 20 words, always the same ones."""
+    draw = random.Random(seed)
+    words = WORDS.split()
+    return [" ".join(draw.choices(words, k=draw.randint(1, 20))) for _ in range(count)]
+
+
+def write_reviews(path: Path, texts: list[str]) -> Path:
+    """As a jsonl file if its name says so, else as csv without quotes."""
+    if path.suffix == ".jsonl":
+        lines = [json.dumps({"id": f"r{i}", "review": text}) for i, text in enumerate(texts)]
+    else:
+        lines = ["id,review", *(f"r{i},{text}" for i, text in enumerate(texts))]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path

@@ -1,0 +1,332 @@
+"""A training that is stopped, killed, starved of disk or fed with damage: what is lost, and what it says."""
+
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import tomli_w
+
+from minbert.checkpoint import complete
+from minbert.cookbook import read_recipe
+from minbert.errors import UserError
+from minbert.events import Event, Finished, Started, Stopped
+from minbert.learn import SaveEvery
+from minbert.recipe import Recipe
+from minbert.run import resume_run, start_run
+from minbert.rundir import list_runs, locked, read_run
+from tests.workbench import DEMO
+
+# recipes that between them use everything that remembers something between steps
+REMEMBERING: dict[str, list[str]] = {
+    "plain": ["stages.0.sampler=proportional"],
+    "prioritised, dwa, ema, smart, adjusting": [
+        "stages.0.sampler=prioritised",
+        "balancer=dwa",
+        'average={name = "ema", decay = 0.5}',
+        'defaults.regularisers=[{name = "smart", bregman = 1.0}]',
+        'optimiser.schedule={name = "adjusting"}',
+        "optimiser.implementation=minbert",
+    ],
+    "annealed, pcgrad over parts, swa, r_drop": [
+        "stages.0.sampler=annealed",
+        "balancer=pcgrad",
+        "optimiser.accumulate=3",
+        'average={name = "swa", start = 0.25}',
+        'defaults.regularisers=["r_drop", "mixout"]',
+    ],
+    "heads in turn, then all at once with famo": [
+        'stages=[{sampler = "in_turn", cap = 64, free = "parts", tasks = ["paraphrase", "sentiment"]}, '
+        '{sampler = "at_once", cap = 64}]',
+        "balancer=famo",
+        'tasks.sentiment.regularisers=[{name = "towards_start", weight = 0.01}]',
+    ],
+    "gradnorm": ['stages=[{sampler = "at_once", cap = 128, epochs = 2}]', "balancer=gradnorm"],
+    "gradvac": ['stages=[{sampler = "at_once", cap = 128, epochs = 2}]', "balancer=gradvac"],
+    "uncertainty and fixed weights": [
+        'stages.0.sampler={name = "fixed", weights = {sentiment = 1, paraphrase = 2, similarity = 3}}',
+        "balancer=uncertainty",
+    ],
+}
+
+
+def recipe_of(tiny: Path, *overrides: str) -> Recipe:
+    short = ["stages.0.epochs=2", "stages.0.steps_per_epoch=4", "selection.rows=20"]
+    return read_recipe("demo", [f"backbone={tiny}", *short, *overrides])
+
+
+def model_hash(run: Path) -> dict[str, str]:
+    """Of every file of the kept model, the metrics and the predictions."""
+    files = [*sorted((run / "model").iterdir()), run / "metrics.jsonl", *sorted((run / "predictions").iterdir())]
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def asked_after(steps: int) -> Callable[[], int | None]:
+    """Someone who asks the training to stop the so many-th time that it looks."""
+    looks = iter(range(1, 10_000))
+    return lambda: signal.SIGTERM if next(looks) >= steps else None
+
+
+def finish(events: Iterator[Event]) -> Finished:
+    last = list(events)[-1]
+    assert isinstance(last, Finished)
+    return last
+
+
+@pytest.mark.parametrize("name", REMEMBERING)
+def test_2_a_run_stopped_after_any_step_ends_as_if_it_had_never_stopped(name: str, tiny: Path, tmp_path: Path) -> None:
+    recipe = recipe_of(tiny, *REMEMBERING[name])
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    finish(start_run(recipe, whole))
+    with pytest.raises(Stopped):
+        # the first looks are those after the first steps, the later ones come while an epoch is measured
+        list(start_run(recipe, parts, asked=asked_after(1)))
+    stops = 0
+    while True:
+        try:
+            # longer each time: what is measured half is measured anew
+            finish(resume_run(parts, asked=asked_after(2 + 2 * stops)))
+            break
+        except Stopped:
+            stops += 1
+    assert stops >= 3
+    assert model_hash(parts) == model_hash(whole)
+    assert read_run(parts)["scores"] == read_run(whole)["scores"]
+    assert not (parts / "checkpoints").exists()
+
+
+def test_checkpoints_come_as_often_as_asked_and_old_ones_go(tiny: Path, tmp_path: Path) -> None:
+    events = start_run(recipe_of(tiny), tmp_path / "run", every=SaveEvery(steps=2, keep=2))
+    seen = [tuple(sorted(complete(tmp_path / "run" / "checkpoints"))) for _ in events]
+    assert set(seen) >= {(2,), (2, 4), (4, 6), (6, 8)}
+    assert max(map(len, seen)) == 2
+
+
+@pytest.mark.parametrize(("text", "steps", "seconds"), [("200", 200, None), ("10m", None, 600), ("90s", None, 90)])
+def test_how_often_is_said_in_steps_or_minutes(text: str, steps: int | None, seconds: float | None) -> None:
+    assert SaveEvery.parse(text) == SaveEvery(steps, seconds)
+    for wrong in ("", "0", "ten", "-3", "1.5m"):
+        with pytest.raises(UserError, match="--save-every"):
+            SaveEvery.parse(wrong)
+
+
+# ---- damaged and unfinished checkpoints ---------------------------------------------------------------
+
+
+@pytest.fixture
+def stopped_at_4(tiny: Path, tmp_path: Path) -> Path:
+    """A run with the checkpoints of steps 2 and 4, stopped after the fourth."""
+    run = tmp_path / "run"
+    with pytest.raises(Stopped):
+        list(start_run(recipe_of(tiny), run, every=SaveEvery(steps=2), asked=asked_after(4)))
+    assert sorted(complete(run / "checkpoints")) == [2, 4]
+    return run
+
+
+def notes_of(run: Path) -> str:
+    started = next(event for event in resume_run(run) if isinstance(event, Started))
+    return "\n".join(started.notes)
+
+
+def test_1_a_checkpoint_that_was_being_written_is_ignored(stopped_at_4: Path) -> None:
+    checkpoints = stopped_at_4 / "checkpoints"
+    (checkpoints / "step-000004").rename(checkpoints / "step-000004.tmp")
+    (checkpoints / "step-000004.tmp" / "manifest.json").unlink()
+    assert notes_of(stopped_at_4) == "step 4 incomplete, ignored\nresuming from step 2"
+
+
+@pytest.mark.parametrize("damage", ["flipped", "cut", "zeroed", "gone"])
+@pytest.mark.parametrize("file", ["weights.safetensors", "memory.safetensors", "memory.json", "manifest.json"])
+def test_5_a_damaged_checkpoint_is_passed_over_loudly(stopped_at_4: Path, file: str, damage: str) -> None:
+    path = stopped_at_4 / "checkpoints" / "step-000004" / file
+    content = bytearray(path.read_bytes())
+    if damage == "flipped":
+        # of the manifest its first character, since a changed digest would be taken for damage of the file it is of
+        content[0 if file == "manifest.json" else len(content) // 2] ^= 1
+    elif damage == "cut":
+        del content[len(content) // 2 :]
+    elif damage == "zeroed":
+        content = bytearray(len(content))
+    path.write_bytes(content)
+    if damage == "gone":
+        path.unlink()
+    notes = notes_of(stopped_at_4)
+    assert notes.startswith("step 4 damaged, ignored: ")
+    assert notes.endswith("resuming from step 2")
+    if damage in ("flipped", "zeroed") and file != "manifest.json":
+        assert f"{file}: sha256 mismatch" in notes
+
+
+def test_5_with_nothing_whole_left_it_says_so_and_begins_again(stopped_at_4: Path, tiny: Path, tmp_path: Path) -> None:
+    for path in (stopped_at_4 / "checkpoints").glob("*/weights.safetensors"):
+        path.write_bytes(b"")
+    started, *_ = resume_run(stopped_at_4)
+    assert isinstance(started, Started) and started.notes[-1].startswith("there is no checkpoint to go on from")
+    finish(start_run(recipe_of(tiny), tmp_path / "whole"))
+    assert model_hash(stopped_at_4) == model_hash(tmp_path / "whole")
+
+
+# ---- another recipe, other data, another backbone, another process ------------------------------------
+
+
+def test_7_a_changed_recipe_is_refused_with_the_difference(stopped_at_4: Path, tiny: Path) -> None:
+    changed = recipe_of(tiny, "optimiser.learning_rate=0.5", "tasks.sentiment.batch_size=16")
+    with pytest.raises(UserError) as wrong:
+        list(resume_run(stopped_at_4, changed))
+    assert "recipe: optimiser.learning_rate is 0.5, it was 0.0001" in wrong.value.problem
+    assert "recipe: tasks.sentiment.batch_size is 16, it was 32" in wrong.value.problem
+
+
+def test_7_changed_data_is_refused(tiny: Path, tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text((DEMO / "sentiment-train.csv").read_text("utf-8"), "utf-8")
+    task = {"kind": "classify", "text": ["sentence"], "label": "sentiment", "files": {"train": "own.csv"}}
+    (tmp_path / "own.toml").write_text(tomli_w.dumps(task), encoding="utf-8")
+    recipe = recipe_of(tiny, 'tasks=["own"]', f"tasks.own.task={tmp_path / 'own.toml'}")
+    with pytest.raises(Stopped):
+        list(start_run(recipe, tmp_path / "run", asked=asked_after(3)))
+    with (tmp_path / "own.csv").open("a", encoding="utf-8") as file:
+        file.write("99999,one more,4\n")
+    with pytest.raises(UserError, match="data: own train has changed"):
+        list(resume_run(tmp_path / "run"))
+
+
+def test_7_another_tokenizer_is_refused(stopped_at_4: Path, tiny: Path, tmp_path: Path) -> None:
+    import shutil
+
+    other = tmp_path / "other"
+    shutil.copytree(tiny, other)
+    (other / "vocab.txt").write_text((other / "vocab.txt").read_text("utf-8") + "more\n", "utf-8")
+    with pytest.raises(UserError, match=r"backbone: vocab\.txt has changed"):
+        list(resume_run(stopped_at_4, recipe_of(other)))
+
+
+def test_a_finished_run_is_not_resumed(tiny: Path, tmp_path: Path) -> None:
+    finish(start_run(recipe_of(tiny), tmp_path / "run"))
+    with pytest.raises(UserError, match="this run is finished"):
+        list(resume_run(tmp_path / "run"))
+
+
+def test_10_two_processes_cannot_have_one_run(stopped_at_4: Path) -> None:
+    with (
+        locked(stopped_at_4),
+        pytest.raises(UserError, match=rf"process {os.getpid()} on .* is working on this run"),
+    ):
+        list(resume_run(stopped_at_4))
+
+
+def test_8_a_loss_that_is_no_number_fails_the_run_and_keeps_the_last_checkpoint(tiny: Path, tmp_path: Path) -> None:
+    wild = recipe_of(tiny, "optimiser.learning_rate=1e30", "optimiser.clip=0", "optimiser.warmup=0")
+    with pytest.raises(UserError, match=r"The loss of task '\w+' became (nan|inf) at step"):
+        list(start_run(wild, tmp_path / "run", every=SaveEvery(steps=1)))
+    about = read_run(tmp_path / "run")
+    assert about["state"] == "failed" and "became" in about["reason"]
+    assert complete(tmp_path / "run" / "checkpoints")
+
+
+def test_runs_are_listed_with_how_they_ended(stopped_at_4: Path, tiny: Path) -> None:
+    finish(start_run(recipe_of(tiny), stopped_at_4.parent / "other"))
+    found = {path.name: about for path, about in list_runs(stopped_at_4.parent)}
+    assert (found["run"]["state"], found["other"]["state"]) == ("interrupted", "finished")
+    # a process that was killed could not say so itself
+    run_json = stopped_at_4 / "run.json"
+    run_json.write_text(run_json.read_text("utf-8").replace('"interrupted"', '"running"'), "utf-8")
+    assert dict(list_runs(stopped_at_4.parent))[stopped_at_4]["state"] == "killed"
+
+
+# ---- real processes -----------------------------------------------------------------------------------
+
+
+def spawn(*arguments: object) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "minbert", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for_line(process: "subprocess.Popen[str]", metrics: Path, lines: int) -> None:
+    """Until the log has so many lines, or the process has ended."""
+    while process.poll() is None and (not metrics.is_file() or metrics.read_bytes().count(b"\n") < lines):
+        time.sleep(0.01)
+
+
+def write_recipe(folder: Path, tiny: Path, steps: int) -> Path:
+    recipe = recipe_of(tiny, f"stages.0.steps_per_epoch={steps}", "stages.0.epochs=4")
+    path = folder / "recipe.toml"
+    path.write_text(recipe.as_toml(), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_3_a_signal_saves_and_names_the_command_that_resumes(
+    number: signal.Signals, code: int, tiny: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    process = spawn("train", write_recipe(tmp_path, tiny, 200), "--out", run)
+    wait_for_line(process, run / "metrics.jsonl", 3)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert f"minbert resume {run}" in said.replace("\n", "")
+    assert complete(run / "checkpoints") and read_run(run)["state"] == "interrupted"
+
+
+@pytest.mark.slow
+def test_2_a_run_killed_at_twenty_instants_has_the_weights_of_one_that_was_not(tiny: Path, tmp_path: Path) -> None:
+    recipe, run, whole = write_recipe(tmp_path, tiny, 60), tmp_path / "run", tmp_path / "whole"
+    uninterrupted = spawn("train", recipe, "--out", whole)
+    assert uninterrupted.communicate(timeout=120) and uninterrupted.returncode == 0
+    draw = random.Random(0)
+    command: list[object] = ["train", recipe, "--out", run]
+    kills = 0
+    while kills < 20:
+        process = spawn(*command, "--save-every", "5")
+        lines = (run / "metrics.jsonl").read_bytes().count(b"\n") if kills else 0
+        wait_for_line(process, run / "metrics.jsonl", max(1, lines - 5))
+        # anywhere: in a step, in a checkpoint, in an evaluation, at a boundary
+        time.sleep(draw.uniform(0, 0.25))
+        if process.poll() is not None:
+            break
+        process.kill()
+        process.wait()
+        kills += 1
+        command = ["resume", run]
+    # a run of 240 steps may end before the twentieth kill; then those it survived must have been many
+    if kills == 20:
+        last = spawn("resume", run)
+        assert last.communicate(timeout=120) and last.returncode == 0
+    assert kills >= 10
+    assert model_hash(run) == model_hash(whole)
+
+
+def test_4_a_full_disk_leaves_the_last_checkpoint_whole_and_names_path_and_bytes(tiny: Path, tmp_path: Path) -> None:
+    """A file larger than allowed stands in for the full disk: the system refuses to write on, in the same place."""
+    run = tmp_path / "run"
+    recipe = write_recipe(tmp_path, tiny, 200)
+    code = (
+        "import resource, signal, sys\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "from minbert import checkpoint\n"
+        "from minbert.cli import main\n"
+        "whole = checkpoint.save_checkpoint\n"
+        "def limited(folder, step, *rest):\n"
+        "    if step >= 4:\n"
+        "        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        "    whole(folder, step, *rest)\n"
+        "import minbert.learn\n"
+        "minbert.learn.save_checkpoint = limited\n"
+        f"sys.argv = ['minbert', 'train', {str(recipe)!r}, '--out', {str(run)!r}, '--save-every', '2']\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    said = done.stderr.replace("\n", "")
+    assert "step-000004" in said and "bytes" in said
+    assert sorted(complete(run / "checkpoints")) == [2]
+    assert json.loads((run / "run.json").read_text("utf-8"))["state"] == "failed"
+    assert "resuming from step 2" in notes_of(run)

@@ -1,0 +1,268 @@
+"""Rows of the reports trained under a budget: how much of each epoch that is, and what comes of an interruption."""
+
+import itertools
+import json
+import shutil
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minbert import budget
+from minbert.budget import count_kinds, parse_budget, seconds_of, share_for, time_kinds, within
+from minbert.cookbook import read_recipe
+from minbert.errors import UserError
+from minbert.prepare import prepare
+from minbert.published import Row, choose_rows
+from minbert.reproduce import COLUMNS, Cost, Outcome, Reproduction, Settings, cells, markdown
+from minbert.trainer import Step
+from tests.course import course_data
+from tests.workbench import Minbert
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return course_data(tmp_path_factory.mktemp("data"))
+
+
+# ---- budgets ------------------------------------------------------------------------------------------
+
+
+def test_times_as_people_write_them() -> None:
+    assert [parse_budget(text) for text in ("90s", "5m", "1h", "300", "1.5 m")] == [90, 300, 3600, 300, 90]
+    for wrong in ("5x", "", "-1m", "0", "m"):
+        with pytest.raises(UserError, match=r"is no time\.\nWrite for example 90s, 5m or 1h"):
+            parse_budget(wrong)
+
+
+@pytest.fixture
+def seconds_are_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock for the budget that ticks once a look: every step takes a second."""
+    ticks = itertools.count()
+    monkeypatch.setattr(budget, "time", types.SimpleNamespace(perf_counter=lambda: float(next(ticks))))
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds"),
+    [
+        # 64 rows a task. Batches of 8 are 8 of each of three tasks, in ten epochs
+        ("a-prioritisation/basic", 240),
+        # 10 times 1950 steps, whatever is drawn
+        ("c-pals/shared-annealed", 19_500),
+        # ten times two batches of 32 of each task in turn, and two of all at once
+        ("e-adaptation/hybrid", 80),
+    ],
+)
+def test_an_estimate_counts_every_step_of_every_stage(
+    name: str, seconds: int, tiny: Path, data: Path, seconds_are_steps: None
+) -> None:
+    recipe = read_recipe(f"papers/{name}", [f"backbone={tiny}"])
+    ready = prepare(recipe, data)
+    assert seconds_of(count_kinds(ready.learning.plans, recipe), time_kinds(ready)) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds", "steps"),
+    [
+        # of 8 batches of each of three tasks in each of ten epochs, 2
+        ("a-prioritisation/basic", 60, 60),
+        ("a-prioritisation/basic", 89, 60),
+        ("a-prioritisation/basic", 1000, 240),
+        # of 2 batches of each task in turn and 2 of all at once, the first
+        ("e-adaptation/hybrid", 79, 40),
+        # it cannot be shorter
+        ("e-adaptation/hybrid", 5, 40),
+        ("c-pals/shared-annealed", 1000, 1000),
+    ],
+)
+def test_a_budget_becomes_a_share_of_each_epoch(
+    name: str, seconds: float, steps: int, tiny: Path, data: Path, seconds_are_steps: None
+) -> None:
+    recipe = read_recipe(f"papers/{name}", [f"backbone={tiny}"])
+    short = within(recipe, share_for(recipe, seconds, data))
+    assert prepare(short, data).learning.steps == steps
+
+
+def test_a_budget_scores_few_rows_while_training() -> None:
+    recipe = read_recipe("papers/a-prioritisation/basic")
+    assert within(recipe, 0.5).selection.rows == 500
+    few = read_recipe("papers/a-prioritisation/basic", ["selection.rows=20"])
+    assert within(few, 0.5).selection.rows == 20
+
+
+def test_gathering_batches_makes_steps_fewer_and_longer(tiny: Path, data: Path, seconds_are_steps: None) -> None:
+    recipe = read_recipe("papers/a-prioritisation/basic", [f"backbone={tiny}", "optimiser.accumulate=4"])
+    ready = prepare(recipe, data)
+    assert ready.learning.steps == 60
+    assert seconds_of(count_kinds(ready.learning.plans, recipe), time_kinds(ready)) == pytest.approx(60)
+
+
+# ---- rows ---------------------------------------------------------------------------------------------
+
+
+def settings(tiny: Path, data: Path, out: Path) -> Settings:
+    return Settings(out, str(tiny), 0.01, 0, data)
+
+
+def run_of(run: Path) -> dict[str, Any]:
+    return json.loads((run / "run.json").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+
+
+def table_of(report: Path) -> dict[str, str]:
+    """The lines of a Markdown table by their first cells."""
+    return {line.split("|")[1].strip(): line for line in report.read_text().splitlines() if line.startswith("| ")}
+
+
+def test_what_is_finished_is_kept_and_what_was_killed_is_trained_again(tiny: Path, data: Path, tmp_path: Path) -> None:
+    def work() -> Reproduction:
+        return Reproduction(choose_rows("c", ["c3", "c4"]), settings(tiny, data, tmp_path))
+
+    first = work()
+    (one,), (two,) = first.jobs["c3"], first.jobs["c4"]
+    assert [first.state(job) for job in (one, two)] == ["unfinished", "unfinished"]
+    list(first.train(one))
+    killed = first.train(two)
+    next(event for event in killed if isinstance(event, Step))
+    killed.close()
+    # killed, it could not even write down that it was interrupted
+    path = tmp_path / "c4" / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"state": "running"}))
+
+    again = work()
+    assert [again.state(job) for job in (one, two)] == ["finished", "unfinished"]
+    assert [outcome.failed for outcome in again.outcomes()] == ["", "not trained yet"]
+    list(again.train(two))
+    three, four = again.outcomes()
+    assert (three.failed, four.failed) == ("", "")
+    assert set(four.figures) == {"sst", "quora", "sts"}
+    assert four.cost is not None
+    # one step in each of ten epochs: 1950 times next to nothing is at least one
+    assert four.cost.steps == 10
+    assert 0 < four.cost.share < 0.01
+    assert four.cost.tokens > 10 * 40
+    # all learn
+    assert four.cost.total == four.cost.free
+
+
+def test_a_model_that_fails_leaves_the_others_of_its_row(tiny: Path, data: Path, tmp_path: Path) -> None:
+    work = Reproduction(choose_rows("d", ["d4t"]), settings(tiny, data, tmp_path))
+    sst, quora, _ = work.jobs["d4"]
+    list(work.train(sst))
+    work.failed[quora.name] = "failed: no memory"
+    four, test = work.outcomes()
+    assert (list(four.figures), four.failed, four.overall) == (["sst"], "failed: no memory", None)
+    assert (test.figures, test.failed) == (four.figures, "needs d4")
+
+
+def test_another_seed_is_another_training_and_does_not_replace_one_unasked(
+    tiny: Path, data: Path, tmp_path: Path
+) -> None:
+    rows = choose_rows("c", ["c3"])
+    work = Reproduction(rows, settings(tiny, data, tmp_path))
+    list(work.train(work.jobs["c3"][0]))
+    other = Reproduction(rows, Settings(tmp_path, str(tiny), 0.01, 1, data))
+    with pytest.raises(UserError, match=r"c3: was trained with another budget.*\n.*--force"):
+        other.check(force=False)
+    other.check(force=True)
+    assert other.outcomes()[0].failed == "not trained yet"
+
+
+def test_rows_that_differ_only_in_the_backbone_are_one_training_on_a_given_one(tiny: Path, tmp_path: Path) -> None:
+    rows = choose_rows("b")
+    given = Reproduction(rows, Settings(tmp_path, str(tiny), 1.0))
+    assert given.same == {"b5": "b4", "b6": "b4", "b8": "b7"}
+    assert given.jobs["b5"] == given.jobs["b4"]
+    own = Reproduction(rows, Settings(tmp_path, "", 1.0))
+    assert own.same == {}
+    assert own.jobs["b5"][0].recipe.backbone == "bert-large"
+
+
+def test_one_model_a_task_shares_the_budget_of_the_row(tiny: Path, tmp_path: Path) -> None:
+    work = Reproduction(choose_rows("d", ["d4t"]), Settings(tmp_path, str(tiny), 9.0))
+    assert [(job.name, list(job.recipe.tasks), job.budget) for job in work.jobs["d4"]] == [
+        ("d4-sst", ["sst"], 3.0),
+        ("d4-quora", ["quora"], 3.0),
+        ("d4-sts", ["sts"], 3.0),
+    ]
+    assert work.jobs["d4t"] == []
+    singles = Reproduction(choose_rows("c", ["c1"]), Settings(tmp_path, str(tiny)))
+    assert [(list(job.recipe.tasks), job.budget) for job in singles.jobs["c1"]] == [
+        (["sst"], None), (["quora"], None), (["sts"], None)
+    ]  # fmt: skip
+
+
+def test_costs_of_a_rows_models_add_up() -> None:
+    assert Cost(1, 2, 3, 4, 5, 0.5) + Cost(10, 20, 30, 40, 50, 0.25) == Cost(11, 22, 33, 44, 55, 0.25)
+
+
+# ---- the table ----------------------------------------------------------------------------------------
+
+
+def test_a_line_has_published_and_measured_figures_beside_each_other() -> None:
+    row = Row(id="x1", title="X", recipe="x", sst=0.5, quora=0.8, sts=0.6, printed=0.633, printed_as="mean")
+    measured = {"sst": 0.4, "quora": 0.7, "sts": 0.2}
+    outcome = Outcome(row, measured, cost=Cost(300, 1234, 5_000_000, 100, 50, 0.125), note="a note")
+    # (.5 + .8 + .8) / 3 and (.4 + .7 + .6) / 3
+    assert cells(outcome) == [
+        "x1", "X", "dev", "0.500", "0.800", "0.600", "0.700", "0.633 (mean)", "0.400", "0.700", "0.200", "0.567",
+        "300", "1,234", "5,000,000", "100", "50", "12.50%", "a note",
+    ]  # fmt: skip
+    text = markdown([outcome, Outcome(row, failed="failed: a | b\nc")], "T", "about")
+    lines = text.splitlines()
+    assert lines[4].count("|") == lines[5].count("|") == lines[6].count("|") == len(COLUMNS) + 1
+    assert "**failed: a \\| b c**" in lines[7]
+
+
+def test_the_command_shows_a_failed_row_and_goes_on(minbert: Minbert, tiny: Path, data: Path, tmp_path: Path) -> None:
+    out, report = tmp_path / "out", tmp_path / "reports" / "c.md"
+    # something of the user's where the run of c3 should go
+    (out / "c3").mkdir(parents=True)
+    (out / "c3" / "mine.txt").write_text("keep me")
+    words = ("reproduce", "c", "--rows", "c3,c4", "--backbone", tiny, "--budget", "0.01s", "--data-root", data)
+    said = minbert(*words, "--out", out, "--report", report)
+    assert said.code == 1
+    assert "row 1 of 2: c3" in said.err and "row 2 of 2: c4" in said.err
+    assert "c3: failed" in said.out and "is not a run" in said.out
+    assert (out / "c3" / "mine.txt").read_text() == "keep me"
+    lines = table_of(report)
+    assert "**failed:" in lines["c3"]
+    measured = run_of(out / "c4")
+    assert f"{measured['overall']:.3f}" in lines["c4"]
+    # published, and by the common formula
+    assert "| 0.529 | 0.777 | 0.472 | 0.681 | 0.593 (mean) |" in lines["c4"]
+
+    shutil.rmtree(out / "c3")
+    said = minbert(*words, "--out", out)
+    assert said.code == 0
+    assert "c4, shared, proportional: finished before" in said.err
+    assert run_of(out / "c4") == measured
+    assert "**failed" not in (out / "report.md").read_text()
+
+
+def test_a_row_composed_of_anothers_models_needs_no_training(
+    minbert: Minbert, tiny: Path, data: Path, tmp_path: Path
+) -> None:
+    words = ("--backbone", tiny, "--budget", "0.01", "--data-root", data, "--out", tmp_path)
+    said = minbert("reproduce", "d", "--rows", "d4t", *words)
+    assert said.code == 0
+    scores = {
+        task: json.loads((tmp_path / f"d4-{task}" / "run.json").read_text())["overall"] for task in ("sst", "sts")
+    }
+    lines = {
+        line.split("|")[1].strip(): line for line in (tmp_path / "report.md").read_text().splitlines() if "|" in line
+    }
+    for row in ("d4", "d4t"):
+        assert f"| {scores['sst']:.3f} |" in lines[row] and f"| {scores['sts']:.3f} |" in lines[row]
+    assert "test" in lines["d4t"] and "models of d4" in lines["d4t"]
+
+
+def test_mistakes_are_told_before_anything_is_trained(minbert: Minbert, tmp_path: Path) -> None:
+    for words, message in (
+        (("--rows", "c9"), "no row 'c9'"),
+        (("--budget", "soon"), "'soon' is no time"),
+    ):
+        said = minbert("reproduce", "c", *words, "--out", tmp_path / "out")
+        assert said.code == 2
+        assert message in said.err
+    assert not (tmp_path / "out").exists()
