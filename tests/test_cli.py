@@ -196,7 +196,7 @@ def test_sigterm_marks_a_training_as_interrupted(tiny: Path, tmp_path: Path) -> 
     training.terminate()
     _, said = training.communicate(timeout=60)
     assert training.returncode == 143
-    assert "Stopped." in said
+    assert "everything is saved" in said
     assert json.loads((tmp_path / "run/run.json").read_text())["state"] == "interrupted"
 
 

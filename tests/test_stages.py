@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from minbert.batch import Sequences
+from minbert.cookbook import recipe_from
 from minbert.errors import UserError
 from minbert.recipe import Recipe, Stage, TaskPlan
 from minbert.samplers import Sampler
@@ -127,3 +128,30 @@ def test_a_stage_may_have_batch_sizes_and_lengths_of_its_own() -> None:
 def test_a_wrong_sampler_is_named_with_its_stage() -> None:
     with pytest.raises(UserError, match=r"^x\.toml: stage 1: unknown sampler 'robin'"):
         planned(Stage(), Stage(sampler="robin"))
+
+
+def test_a_share_trains_that_part_of_every_turn_and_at_least_one_batch() -> None:
+    sizes = {"sst": 1, "sts": 1}
+    stages = (
+        Stage(sampler="in_turn", batch_sizes=sizes),
+        Stage(sampler="at_once", batch_sizes=sizes),
+        Stage(steps_per_epoch=30, epochs=2),
+    )
+    recipe = Recipe("x.toml", tasks={"sst": TaskPlan(), "sts": TaskPlan()}, stages=stages, share=0.2)
+    in_turn, at_once, counted = plan_stages(recipe, SIZES, LENGTHS)
+    in_turn.sampler.begin_epoch(1)
+    assert drawn(in_turn.sampler, in_turn.steps) == [("sst",), ("sst",), ("sts",)]
+    assert (at_once.steps, counted.steps) == (2, 12)
+
+
+def test_groups_of_stages_repeat() -> None:
+    table = {
+        "tasks": ["sst"],
+        "stages": [{"epochs": 3}, {"repeat": 2, "each": [{"free": "heads"}, {"free": "all", "epochs": 2}]}],
+    }
+    stages = recipe_from(table, "x.toml").stages
+    twice = [("heads", 1), ("all", 2), ("heads", 1), ("all", 2)]
+    assert [(stage.free, stage.epochs) for stage in stages] == [("all", 3), *twice]
+    for wrong in ({"repeat": 0, "each": [{}]}, {"repeat": 2}, {"repeat": 2, "each": [{}], "epochs": 3}):
+        with pytest.raises(UserError, match="a group of stages has 'repeat'"):
+            recipe_from({"tasks": ["sst"], "stages": [wrong]}, "x.toml")

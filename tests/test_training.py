@@ -282,3 +282,36 @@ def test_the_demo_learns_all_three_tasks_on_real_weights(tmp_path: Path) -> None
     expected = ((hidden * mask).sum(1) / mask.sum(1)).numpy()
     np.testing.assert_allclose(minbert.load(tmp_path / "run").embed(texts), expected, atol=1e-5)
     assert re.match(r"^\d{4}-\d\d-\d\dT", read_run(tmp_path / "run")["started"])
+
+
+def test_one_file_may_have_the_labels_of_several_tasks_some_of_them_missing(tiny: Path, tmp_path: Path) -> None:
+    """Each task learns from the rows that have its label."""
+    rows = [f"text number {i},{i % 2 if i % 3 else ''},{i % 5 if i % 4 else ''}" for i in range(120)]
+    data = write_csv(tmp_path / "both.csv", "text,spam,stars", rows)
+    common = f'text = ["text"]\nmissing = "skip"\n[files]\ntrain = "{data.name}"\n'
+    (tmp_path / "spam.toml").write_text(f'kind = "classify"\nlabel = "spam"\n{common}', "utf-8")
+    (tmp_path / "stars.toml").write_text(f'kind = "score"\nrange = [0, 4]\nlabel = "stars"\n{common}', "utf-8")
+    tasks = ["tasks.spam.task=" + str(tmp_path / "spam.toml"), "tasks.stars.task=" + str(tmp_path / "stars.toml")]
+    recipe = read_recipe("demo", [f"backbone={tiny}", 'tasks=["spam", "stars"]', *tasks, "stages.0.epochs=1"])
+    ready = prepare(recipe, None)
+    found = {name: len(ready.train[name].examples) + len(ready.dev[name].examples) for name in ("spam", "stars")}
+    assert found == {"spam": 80, "stars": 90}
+    _, finished = run_all(recipe, tmp_path / "run")
+    assert set(finished.scores) == {"spam", "stars"}
+
+
+def test_moments_are_kept_over_stages_and_frozen_parts_stay(tiny: Path) -> None:
+    stages = (
+        'stages=[{epochs = 1, steps_per_epoch = 2, free = "all"}, {epochs = 1, steps_per_epoch = 2, free = "heads"}]'
+    )
+    ready = prepare(demo_recipe(tiny, 'tasks=["sentiment"]', stages), None)
+    loop = Loop(ready.model, ready.learning)
+    for _ in range(2):
+        loop.step()
+    encoder = {name: tensor.clone() for name, tensor in ready.model.bert.state_dict().items()}
+    head = ready.model.task("sentiment").head.output.weight  # type: ignore[union-attr]
+    steps = loop.optimiser.state[head]["step"].item()
+    for _ in loop:
+        pass
+    assert all(torch.equal(tensor, encoder[name]) for name, tensor in ready.model.bert.state_dict().items())
+    assert loop.optimiser.state[head]["step"].item() == steps + 2 == 4

@@ -51,7 +51,8 @@ class Bulk(Job[Chunk]):
         settings = [[name, part.task.as_settings(), asdict(part.plan)] for name, part in self.model.tasks.items()]
         return {
             "tasks": ", ".join(self.tasks),
-            "format": self.kind + ".gz" * self.gzipped,
+            "read as": self.reader.kind + ".gz" * self.reader.gzipped,
+            "written as": self.kind + ".gz" * self.gzipped,
             "model": fingerprint(self.model, self.text, settings),
             "computes in": str(self.model.bert.dtype).removeprefix("torch."),
             "device": str(self.model.device),

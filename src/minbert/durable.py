@@ -4,15 +4,8 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-from safetensors import SafetensorError
-from safetensors.torch import save_file
-from torch import Tensor
-
-from minbert.errors import UserError
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -25,18 +18,6 @@ def write_json(path: Path, value: Any) -> None:
         os.fsync(file.fileno())
     aside.replace(path)
     sync(path.parent)
-
-
-def save_tensors(tensors: Mapping[str, Tensor], path: Path, metadata: dict[str, str] | None = None) -> None:
-    """As safetensors; what does not fit on the disk is an error that says how much it is."""
-    whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    try:
-        save_file(whole, path, metadata)
-    except (OSError, SafetensorError) as wrong:
-        needed = sum(tensor.numel() * tensor.element_size() for tensor in whole.values())
-        raise UserError(
-            f"{path}: could not be written ({needed:,} bytes): {wrong}", "Make room on the disk, then do it again."
-        ) from None
 
 
 def sync(path: Path) -> None:

@@ -1,5 +1,6 @@
 """run + text -> answers."""
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,7 +92,7 @@ class Predictor:
     ) -> Progress:
         """Answers for all rows of a csv, tsv, jsonl or parquet file, into another; tells how many there were."""
         names = [tasks] if isinstance(tasks, str) else tasks
-        *_, last = self.bulk(names, source, output, resume=resume, force=force)
+        (last,) = deque(self.bulk(names, source, output, resume=resume, force=force), maxlen=1)
         return last
 
     def embed(

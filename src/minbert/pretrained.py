@@ -1,20 +1,19 @@
 """Weights in the Hugging Face layout <-> bert.py."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from minbert.bert import ACTIVATIONS, Bert, Marks, Shape
 from minbert.blank import blank
 from minbert.dropout import Noise
-from minbert.durable import save_tensors
 from minbert.errors import UserError
 from minbert.text import Text, load_text
 
@@ -228,3 +227,15 @@ def save_backbone(folder: Path, bert: Bert, text: Text) -> None:
         "tokenize_chinese_chars": normalizer.get("handle_chinese_chars", True),
     }
     (folder / "tokenizer_config.json").write_text(json.dumps(settings) + "\n", encoding="utf-8")
+
+
+def save_tensors(tensors: Mapping[str, Tensor], path: Path, metadata: dict[str, str] | None = None) -> None:
+    """As safetensors; what does not fit on the disk is an error that says how much it is."""
+    whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    try:
+        save_file(whole, path, metadata)
+    except (OSError, SafetensorError) as wrong:
+        needed = sum(tensor.numel() * tensor.element_size() for tensor in whole.values())
+        raise UserError(
+            f"{path}: could not be written ({needed:,} bytes): {wrong}", "Make room on the disk, then do it again."
+        ) from None

@@ -7,10 +7,10 @@ from pathlib import Path
 from safetensors.torch import load_file
 
 from minbert.blank import seeded
-from minbert.durable import put_in_place, save_tensors, write_json
+from minbert.durable import put_in_place, write_json
 from minbert.errors import UserError
 from minbert.model import Model
-from minbert.pretrained import load_backbone, save_backbone
+from minbert.pretrained import load_backbone, save_backbone, save_tensors
 from minbert.recipe import Precision, TaskPlan
 from minbert.settled import plan_in_full
 from minbert.task import task_from

@@ -36,6 +36,7 @@ COMMANDS = {
     "embed": ANSWER,
     "runs": DISCOVER,
     "recipes": DISCOVER,
+    "techniques": DISCOVER,
     "show": DISCOVER,
     "tasks": DISCOVER,
     "models": DISCOVER,

@@ -39,7 +39,7 @@ def shown(job: "Job[Any]") -> "Progress":
         for event in job:
             now = time.monotonic()
             rate = (event.rows - event.before) / (now - began) if event.rows > event.before else 0.0
-            note = f"{event.rows:,} rows, {rate:,.0f} a second" if rate else "finding the place"
+            note = f"{event.rows:,} rows, {rate:,.0f} a second" if rate else "finding the place" * bool(event.before)
             note += f", {event.rejected:,} rejected" if event.rejected else ""
             bar.update(answering, completed=event.done, total=event.total or None, note=note)
             if not live and now - told > SECONDS:

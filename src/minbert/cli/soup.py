@@ -11,7 +11,9 @@ from minbert.cli.screen import console, plain
 
 
 def soup(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Runs of one shape: a recipe, several seeds.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN RUN...", help="Runs of one recipe, with several seeds.")
+    ],
     out: Annotated[Path, typer.Option("--out", help="Where the model goes; answers like a run.")],
     force: Force = False,
 ) -> None:
@@ -23,4 +25,5 @@ def soup(
 
     make_soup(runs, out, force)
     where = plain(shlex.quote(str(out)))
-    console.print(f"The mean of {len(runs)} models is in {where}. Measure it:  minbert evaluate {where} --data TASK=FILE")
+    console.print(f"The mean of {len(runs)} models is in {where}. Measure it:")
+    console.print(f"  minbert evaluate {where} --data TASK=FILE")

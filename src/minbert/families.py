@@ -1,0 +1,61 @@
+"""All families of techniques by name: what a recipe may say, with settings and what each is."""
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from minbert.adapters import ADAPTERS
+from minbert.averages import AVERAGES
+from minbert.balancers import BALANCERS
+from minbert.heads import HEADS
+from minbert.losses import LOSSES
+from minbert.pairings import PAIRINGS
+from minbert.poolings import POOLINGS
+from minbert.regularisers import REGULARISERS
+from minbert.samplers import SAMPLERS
+from minbert.schedules import SCHEDULES
+from minbert.variants import describe, settings_of
+
+# where a recipe names one: its family
+FAMILIES: dict[str, Mapping[str, Callable[..., Any]]] = {
+    "pairing": PAIRINGS,
+    "pooling": POOLINGS,
+    "head": HEADS,
+    "loss": LOSSES,
+    "adapters": ADAPTERS,
+    "regularisers": REGULARISERS,
+    "sampler": SAMPLERS,
+    "balancer": BALANCERS,
+    "average": AVERAGES,
+    "schedule": SCHEDULES,
+}
+
+
+@dataclass(frozen=True)
+class Technique:
+    family: str
+    name: str
+    about: str
+    # setting: its default, or what it takes where a recipe must say it
+    settings: dict[str, Any]
+
+
+def techniques() -> list[Technique]:
+    found = []
+    for family, table in FAMILIES.items():
+        for name, make in table.items():
+            settings = {
+                key: describe(each.annotation) if each.default is each.empty else each.default
+                for key, each in settings_of(make).items()
+            }
+            found.append(Technique(family, name, about(make), settings))
+    return found
+
+
+def about(make: Callable[..., Any]) -> str:
+    """The first sentence of its own docstring, else of its file, which holds one technique."""
+    text = make.__dict__.get("__doc__") if inspect.isclass(make) else make.__doc__
+    text = text or sys.modules[make.__module__].__doc__ or ""
+    return " ".join(text.strip().split("\n\n")[0].split())

@@ -1,0 +1,123 @@
+"""Teachers, soups: what one model takes from others."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from minbert.distil import Teachers, distance
+from minbert.errors import UserError
+from minbert.prepare import prepare
+from minbert.recipe import Distil
+from minbert.saved import load_model
+from minbert.soup import make_soup
+from minbert.trainer import Loop
+from tests.tiny import tiny_backbone
+from tests.workbench import demo_recipe, run_all
+
+
+@pytest.fixture(scope="module")
+def runs(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two runs of one recipe with two seeds."""
+    folder = tmp_path_factory.mktemp("runs")
+    for seed in (0, 1):
+        run_all(demo_recipe(tiny, f"seed={seed}"), folder / str(seed))
+    return [folder / "0", folder / "1"]
+
+
+# ---- teachers -----------------------------------------------------------------------------------------
+
+
+def test_the_distance_to_a_teacher_by_hand() -> None:
+    """Logits (2, 0) against (0, 0) at temperature 2: (.731, .269) against (.5, .5), KL .110944, times 4."""
+    theirs = torch.tensor([[2.0, 0.0]]).softmax(1)
+    own = torch.tensor([[0.5, 0.5]])
+    assert distance(own, theirs, 2.0).item() == pytest.approx(0.443776, abs=1e-5)
+    assert distance(theirs, theirs, 2.0).item() == pytest.approx(0, abs=1e-6)
+    assert distance(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]), 2.0).item() == 2.0
+    # an impossible label of the teacher's is no infinity
+    assert math.isfinite(distance(own, torch.tensor([[1.0, 0.0]]), 2.0).item())
+
+
+def test_teachers_are_averaged_over_those_that_have_the_task_on_the_very_rows(runs: list[Path], tiny: Path) -> None:
+    ready = prepare(demo_recipe(tiny), None)
+    name, part = "sentiment", ready.train["sentiment"]
+    teachers = Teachers(
+        Distil(teachers=tuple(map(str, runs))), {name: ready.tasks[name]}, {name: part.examples.texts}, "x.toml"
+    )
+    batch = ready.learning.feeds[name].draw(8, 128)
+    singles = []
+    for run in runs:
+        model, text = load_model(run)
+        from minbert.predict import Predictor
+
+        texts = [part.examples.texts[0][row] for row in batch.rows_B]
+        answers = Predictor(model, text).predict(name, texts)
+        singles.append([list((answer.probabilities or {}).values()) for answer in answers])
+    expected = np.mean(singles, axis=0)
+    assert teachers.answers(batch).numpy() == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_teachers_weight_goes_from_start_to_end_over_the_stage(runs: list[Path], tiny: Path) -> None:
+    ready = prepare(demo_recipe(tiny), None)
+    name = "similarity"
+    texts = {name: ready.train[name].examples.texts}
+    teachers = Teachers(Distil(teachers=(str(runs[0]),), start=0.8, end=0.2), ready.tasks, texts, "x.toml")
+    batch = ready.learning.feeds[name].draw(8, 128)
+    ready.model.eval()
+    output, loss, by_labels = ready.model(batch), ready.model.task(name).loss, torch.tensor(10.0)
+    by_teachers = (loss.answers(output) - teachers.answers(batch)).square().mean()
+    for done, weight in ((0.0, 0.8), (0.5, 0.5), (1.0, 0.2)):
+        blended = teachers.blend(batch, loss, output, by_labels, done)
+        assert blended.item() == pytest.approx((weight * by_teachers + (1 - weight) * 10).item(), rel=1e-5)
+
+
+def test_a_student_comes_to_answer_as_its_teacher_does(runs: list[Path], tiny: Path) -> None:
+    stage = f'stages=[{{epochs = 1, steps_per_epoch = 60, distil = {{teachers = ["{runs[0]}"], end = 1.0}}}}]'
+    recipe = demo_recipe(tiny, 'tasks=["sentiment"]', stage, "seed=7", "optimiser.learning_rate=1e-3")
+    ready = prepare(recipe, None)
+    teachers = ready.learning.teachers[0]
+    batch = ready.learning.feeds["sentiment"].draw(64, 128)
+
+    def apart() -> float:
+        ready.model.eval()
+        with torch.no_grad():
+            return distance(ready.model.answers(batch), teachers.answers(batch), 1.0).item()
+
+    before = apart()
+    for _ in Loop(ready.model, ready.learning):
+        pass
+    assert apart() < before / 2
+
+
+def test_a_teacher_without_the_task_or_with_other_labels_is_refused(runs: list[Path], tiny: Path) -> None:
+    taught = f'stages=[{{distil = {{teachers = ["{runs[0]}"]}}}}]'
+    with pytest.raises(UserError, match="stage 0: no teacher has the task 'other'"):
+        prepare(demo_recipe(tiny, 'tasks=["other"]', "tasks.other.task=demo/sentiment", taught), None)
+    with pytest.raises(UserError, match="other labels or another range"):
+        prepare(demo_recipe(tiny, 'tasks=["sentiment"]', "tasks.sentiment.task=demo/paraphrase", taught), None)
+    with pytest.raises(UserError, match="no such run"):
+        prepare(demo_recipe(tiny, 'stages=[{distil = {teachers = ["nosuch"]}}]'), None)
+
+
+# ---- soups --------------------------------------------------------------------------------------------
+
+
+def test_a_soup_has_the_mean_of_the_weights_and_answers(runs: list[Path], tmp_path: Path) -> None:
+    make_soup(runs, tmp_path / "soup")
+    first, second, mean = (load_model(path)[0].state_dict() for path in (*runs, tmp_path / "soup"))
+    for name, tensor in mean.items():
+        assert torch.allclose(tensor, (first[name] + second[name]) / 2, atol=1e-6), name
+    assert any(not torch.equal(tensor, mean[name]) for name, tensor in first.items())
+
+
+def test_runs_of_other_shapes_make_no_soup(runs: list[Path], tmp_path: Path) -> None:
+    backbone = tiny_backbone(tmp_path / "tiny")
+    run_all(demo_recipe(backbone, 'tasks=["sentiment"]'), tmp_path / "other")
+    with pytest.raises(UserError, match="not of the same shape"):
+        make_soup([runs[0], tmp_path / "other"], tmp_path / "soup")
+    with pytest.raises(UserError, match="at least two"):
+        make_soup(runs[:1], tmp_path / "soup")
+    assert not (tmp_path / "soup").exists()
