@@ -1,5 +1,6 @@
 """Teachers, soups: what one model takes from others."""
 
+import json
 import math
 from pathlib import Path
 
@@ -8,14 +9,17 @@ import pytest
 import torch
 
 from minbert.distil import Teachers, distance
+from minbert.ensemble import Member
 from minbert.errors import UserError
+from minbert.merge import make_ensemble, make_soup
+from minbert.predict import Predictor, load
 from minbert.prepare import prepare
 from minbert.recipe import Distil
+from minbert.rundir import read_run
 from minbert.saved import load_model
-from minbert.soup import make_soup
 from minbert.trainer import Loop
 from tests.tiny import tiny_backbone
-from tests.workbench import demo_recipe, run_all
+from tests.workbench import Minbert, demo_recipe, run_all, write_csv
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +55,8 @@ def test_teachers_are_averaged_over_those_that_have_the_task_on_the_very_rows(ru
     singles = []
     for run in runs:
         model, text = load_model(run)
-        from minbert.predict import Predictor
-
         texts = [part.examples.texts[0][row] for row in batch.rows_B]
-        answers = Predictor(model, text).predict(name, texts)
+        answers = Predictor([Member.whole(model, text)]).predict(name, texts)
         singles.append([list((answer.probabilities or {}).values()) for answer in answers])
     expected = np.mean(singles, axis=0)
     assert teachers.answers(batch).numpy() == pytest.approx(expected, abs=1e-5)
@@ -118,6 +120,73 @@ def test_runs_of_other_shapes_make_no_soup(runs: list[Path], tmp_path: Path) -> 
     run_all(demo_recipe(backbone, 'tasks=["sentiment"]'), tmp_path / "other")
     with pytest.raises(UserError, match="not of the same shape"):
         make_soup([runs[0], tmp_path / "other"], tmp_path / "soup")
-    with pytest.raises(UserError, match="at least two"):
+    with pytest.raises(UserError, match="less than two runs"):
         make_soup(runs[:1], tmp_path / "soup")
     assert not (tmp_path / "soup").exists()
+
+
+# ---- ensembles ----------------------------------------------------------------------------------------
+
+ASKED = {
+    "sentiment": ["A wonderful film.", "Dull and far too long.", "It opens at nine."],
+    "similarity": [("A dog runs.", "A dog is running."), ("A dog runs.", "The bank is closed.")],
+}
+
+
+def numbers(model: Predictor, task: str) -> list[list[float]]:
+    found = model.predict(task, ASKED[task])  # type: ignore[arg-type]
+    return [[each.score] if each.score is not None else list((each.probabilities or {}).values()) for each in found]
+
+
+def test_an_ensemble_gives_the_mean_of_its_members_answers(runs: list[Path], tmp_path: Path) -> None:
+    who = make_ensemble(runs, tmp_path / "both")
+    assert who["sentiment"] == runs
+    members, together = [load(run) for run in runs], load(tmp_path / "both")
+    for task in ASKED:
+        mean = np.mean([numbers(member, task) for member in members], axis=0)
+        assert np.allclose(numbers(together, task), mean, atol=1e-6)
+        assert not np.allclose(numbers(members[0], task), mean, atol=1e-6)
+
+
+def test_an_ensemble_answers_files_as_it_answers_texts(runs: list[Path], tmp_path: Path) -> None:
+    make_ensemble(runs, tmp_path / "both")
+    source = write_csv(tmp_path / "in.csv", "sentence", [f'"{text}"' for text in ASKED["sentiment"]])
+    model = load(tmp_path / "both")
+    done = model.predict_file("sentiment", source, tmp_path / "out.jsonl")
+    assert done.answered == 3
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
+    expected = [max(probabilities) for probabilities in numbers(model, "sentiment")]
+    assert [row["probability"] for row in rows] == pytest.approx(expected, abs=1e-6)
+
+
+def test_single_task_runs_make_one_that_answers_all_and_is_measured_like_a_run(
+    tiny: Path, tmp_path: Path, minbert: Minbert
+) -> None:
+    for task in ("sentiment", "similarity"):
+        run_all(demo_recipe(tiny, f'tasks=["{task}"]'), tmp_path / task)
+    singles = [tmp_path / "sentiment", tmp_path / "similarity"]
+    said = minbert("ensemble", *singles, "--out", tmp_path / "all")
+    assert said.code == 0, said.err
+    found = json.loads(minbert("evaluate", tmp_path / "all", "--json").out)["tasks"]
+    for run in singles:
+        assert found[run.name] == pytest.approx(read_run(run)["scores"][run.name])
+
+
+def test_the_best_run_of_each_task_answers_it(runs: list[Path], tmp_path: Path) -> None:
+    who = make_ensemble(runs, tmp_path / "best", best=True)
+    for task, metric in (("sentiment", "accuracy"), ("similarity", "pearson")):
+        scores = {run: read_run(run)["scores"][task][metric] for run in runs}
+        assert who[task] == [max(scores, key=lambda run: scores[run])]
+        assert numbers(load(tmp_path / "best"), task) == numbers(load(who[task][0]), task)
+
+
+def test_what_cannot_be_merged_is_refused(runs: list[Path], tiny: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    run_all(demo_recipe(tiny, 'tasks=["sentiment"]', "tasks.sentiment.task=demo/paraphrase"), other)
+    with pytest.raises(UserError, match="other labels or another range"):
+        make_ensemble([runs[0], other], tmp_path / "out")
+    with pytest.raises(UserError, match="exists already"):
+        make_ensemble(runs, other)
+    make_ensemble(runs, tmp_path / "out")
+    with pytest.raises(UserError, match="is an ensemble itself"):
+        make_ensemble([runs[0], tmp_path / "out"], tmp_path / "more")

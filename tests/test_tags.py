@@ -10,6 +10,7 @@ from torch import nn
 
 import minbert
 from minbert.batch import Layout, lay_out
+from minbert.ensemble import Member
 from minbert.errors import UserError
 from minbert.evaluate import sequences_for
 from minbert.model import Model
@@ -58,7 +59,7 @@ def learned(model: Model, tag: str = "NOUN") -> Model:
 
 
 def scores(model: Model, text: Text, task: str, rows: list[object]) -> list[float | None]:
-    return [answer.score for answer in Predictor(model, text).predict(task, rows)]  # type: ignore[arg-type]
+    return [answer.score for answer in Predictor([Member.whole(model, text)]).predict(task, rows)]  # type: ignore[arg-type]
 
 
 # ---- each piece has the tag of its word -----------------------------------------------------------------

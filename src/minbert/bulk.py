@@ -11,13 +11,12 @@ import numpy as np
 from minbert.answers import FORMS, Column, Given, answer_columns, course_columns, form_of
 from minbert.chunks import Chunk, empty_chunk, read_chunks, reader_of
 from minbert.columns import Columns, format_of
+from minbert.ensemble import Member, tasks_of
 from minbert.errors import UserError
 from minbert.evaluate import no_answers
 from minbert.job import Job, Made, fingerprint
-from minbert.model import Model
 from minbert.several import Answered
 from minbert.table import Reject
-from minbert.text import Text
 
 Format = Literal["auto", "course"]
 
@@ -29,8 +28,7 @@ class Bulk(Job[Chunk]):
 
     def __init__(
         self,
-        model: Model,
-        text: Text,
+        members: Sequence[Member],
         tasks: Sequence[str],
         source: Path,
         output: Path,
@@ -39,8 +37,8 @@ class Bulk(Job[Chunk]):
         resume: bool = False,
         force: bool = False,
     ) -> None:
-        self.model, self.text = model, text
-        self.tasks = {name: model.task(name).task for name in tasks}
+        self.members = [member for member in members if set(tasks) & set(member.tasks)]
+        self.tasks = {name: tasks_of(self.members)[name] for name in tasks}
         self.kind, self.gzipped = ("course", False) if form == "course" else format_of(output)
         self.form = FORMS["course"] if form == "course" else form_of(output)
         self.reader = reader_of(list(self.tasks.values()), source)
@@ -48,14 +46,14 @@ class Bulk(Job[Chunk]):
         super().__init__(source, output, resume=resume, force=force)
 
     def about(self) -> dict[str, Any]:
-        settings = [[name, part.task.as_settings(), asdict(part.plan)] for name, part in self.model.tasks.items()]
+        first = self.members[0].model
         return {
             "tasks": ", ".join(self.tasks),
             "read as": self.reader.kind + ".gz" * self.reader.gzipped,
             "written as": self.kind + ".gz" * self.gzipped,
-            "model": fingerprint(self.model, self.text, settings),
-            "computes in": str(self.model.bert.dtype).removeprefix("torch."),
-            "device": str(self.model.device),
+            "model": " ".join(fingerprint(each.model, each.text, settings_of(each)) for each in self.members),
+            "computes in": str(first.bert.dtype).removeprefix("torch."),
+            "device": str(first.device),
         }
 
     def opening(self) -> bytes:
@@ -78,14 +76,33 @@ class Bulk(Job[Chunk]):
         if not made.answered:
             return
         texts = dict(zip(self.reader.columns, chunk.examples.texts, strict=True))
-        answered = Answered(self.model, self.text, list(self.tasks), texts)
-        yield from answered
-        given = [answered.given[name] for name in self.tasks]
+        several: dict[str, list[Given]] = {name: [] for name in self.tasks}
+        for number, member in enumerate(self.members):
+            names = [name for name in self.tasks if name in member.tasks]
+            for done in (answered := Answered(member.model, member.text, names, texts)):
+                yield (number + done) / len(self.members)
+            for name in names:
+                several[name].append(answered.given[name])
+        given = [mean_of(each) for each in several.values()]
         made.answers = self.form.rows(self.columns(chunk, given))
         made.truncated = int(np.any([each.cut for each in given if each.cut is not None], axis=0).sum())
 
     def finish(self, appended: Path, target: Path) -> None:
         self.form.finish(appended, target)
+
+
+def mean_of(given: Sequence[Given]) -> Given:
+    """One answer of several models' answers; a text was cut if one of them cut it."""
+    if len(given) == 1:
+        return given[0]
+    total = sum((each.answers for each in given[1:]), start=given[0].answers)
+    cut = [each.cut for each in given if each.cut is not None]
+    return Given(given[0].task, total / len(given), np.logical_or.reduce(cut))
+
+
+def settings_of(member: Member) -> list[object]:
+    parts = member.model.tasks.items()
+    return [list(member.tasks), *([name, part.task.as_settings(), asdict(part.plan)] for name, part in parts)]
 
 
 def lines_of(rejects: Sequence[Reject]) -> bytes:

@@ -77,7 +77,7 @@ def distance(own: Tensor, theirs: Tensor, temperature: float) -> Tensor:
 
 
 def check_same(own: Task, theirs: Task, path: str, where: str) -> None:
-    if (own.kind, own.label_keys, own.range) != (theirs.kind, theirs.label_keys, theirs.range):
+    if own.choices != theirs.choices:
         raise UserError(
             f"{where}: the teacher {path} learned task '{own.name}' with other labels or another range.",
             "A teacher and its student need the same answers to choose from.",

@@ -3,21 +3,22 @@
 import math
 import re
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from minbert.answers import write_answers
 from minbert.checkpoint import Checkpoint, save_checkpoint
 from minbert.errors import UserError
-from minbert.evaluate import fill_answers, no_answers
-from minbert.events import Evaluated, Event, Measuring, Scores, Stopped
+from minbert.evaluate import fill_answers
+from minbert.events import Evaluated, Event, Scores, Stopped
 from minbert.log import Log
-from minbert.metrics import direction, overall, score
+from minbert.measured import Measured
+from minbert.metrics import direction, overall
 from minbert.model import Model
 from minbert.prepare import Part, Prepared
 from minbert.profile import Profile
@@ -136,10 +137,10 @@ class Learner:
         return better
 
     def measure(self, parts: Mapping[str, Part]) -> Generator[Event, None, Scores]:
-        for event in (events := Measured(self.ready.model, parts)):
+        for event in (measured := measured_by(self.ready.model, parts)):
             yield event
             self.stop_if_asked(save=False)
-        return events.scores
+        return measured.scores
 
     def stop_if_asked(self, save: bool = True) -> None:
         signal = self.asked()
@@ -170,29 +171,15 @@ class Learner:
         self.waited, self.unmeasured, self.before = memory["waited"], memory["unmeasured"], memory["before"]
 
 
-class Measured:
-    """Scores every task, telling how far it has come; then `scores` has them."""
+def measured_by(model: Model, parts: Mapping[str, Part], predictions: Path | None = None) -> Measured:
+    """A model on rows that are laid out for it, without the tasks that only train the encoder."""
+    answering = {name: part for name, part in parts.items() if model.task(name).loss.answering}
 
-    def __init__(self, model: Model, parts: Mapping[str, Part], predictions: Path | None = None) -> None:
-        self.model = model
-        # without the tasks that only train the encoder
-        self.parts = {name: part for name, part in parts.items() if model.task(name).loss.answering}
-        self.predictions = predictions
-        self.scores: Scores = {}
+    def fill(name: str, answers: npt.NDArray[Any]) -> Iterator[int]:
+        return fill_answers(model, name, answering[name].sequences, answers)
 
-    def __iter__(self) -> Generator[Measuring, None, None]:
-        total = sum(len(part.examples) for part in self.parts.values())
-        done = 0
-        for name, part in self.parts.items():
-            task, labels = self.model.task(name).task, part.examples.labels
-            assert labels is not None
-            answers = no_answers(task, len(part.examples))
-            for rows in fill_answers(self.model, name, part.sequences, answers):
-                done += rows
-                yield Measuring(done, total)
-            self.scores[name] = score(task, answers, labels)
-            if self.predictions is not None:
-                write_answers(self.predictions / f"{name}-dev.csv", task, part.examples, answers)
+    tasks = {name: model.task(name).task for name in answering}
+    return Measured(tasks, {name: part.examples for name, part in answering.items()}, fill, predictions)
 
 
 def fixed_sample(part: Part, rows: int | None) -> Part:

@@ -13,12 +13,12 @@ import torch
 from minbert.batch import by_length, lay_out
 from minbert.bert import Bert
 from minbert.bulk import Bulk, Format
+from minbert.ensemble import Member, fill_mean, load_members, tasks_of
 from minbert.errors import UserError, did_you_mean
-from minbert.evaluate import BUDGET, fill_answers, no_answers, sequences_for
+from minbert.evaluate import BUDGET, no_answers
 from minbert.hub import find_backbone
 from minbert.job import Progress
 from minbert.machine import place
-from minbert.model import Model
 from minbert.poolings import POOLINGS
 from minbert.pretrained import load_backbone
 from minbert.recipe import Precision
@@ -38,20 +38,21 @@ class Answer:
 
 
 class Predictor:
-    """A trained model that answers."""
+    """A trained model that answers, or several that answer as one."""
 
-    def __init__(self, model: Model, text: Text) -> None:
-        self.model = model
-        self.text = text
+    def __init__(self, members: Sequence[Member]) -> None:
+        self.members = members
+        # of several, the first
+        self.model, self.text = members[0].model, members[0].text
 
     @property
     def tasks(self) -> dict[str, Task]:
-        return {name: part.task for name, part in self.model.tasks.items() if part.loss.answering}
+        return tasks_of(self.members)
 
     def task(self, name: str) -> Task:
         if name not in self.tasks:
             raise UserError(f"This model has no task '{name}' that answers. {did_you_mean(name, self.tasks)}")
-        return self.model.task(name).task
+        return self.tasks[name]
 
     def predict(self, task: str, texts: Sequence[str] | Sequence[Sequence[str]]) -> list[Answer]:
         """Answers for texts, or for (text, text) pairs where the task compares two."""
@@ -64,7 +65,7 @@ class Predictor:
 
     def fill(self, task: str, texts: tuple[list[str], ...], answers: npt.NDArray[Any]) -> Iterator[int]:
         """The same into an array (probabilities N x C, or scores N), telling how many rows each batch had."""
-        yield from fill_answers(self.model, task, sequences_for(self.model, task, self.text, texts), answers)
+        yield from fill_mean(self.members, task, texts, answers)
 
     def bulk(
         self,
@@ -79,7 +80,7 @@ class Predictor:
         """A file of any length, ready to be answered by one or more tasks: iterating over it does the work."""
         for name in tasks:
             self.task(name)
-        return Bulk(self.model, self.text, tasks, Path(source), Path(output), form=form, resume=resume, force=force)
+        return Bulk(self.members, tasks, Path(source), Path(output), form=form, resume=resume, force=force)
 
     def predict_file(
         self,
@@ -98,7 +99,7 @@ class Predictor:
     def embed(
         self, texts: Sequence[str], pooling: Spec = "mean", *, normalise: bool = False, max_length: int = 128
     ) -> npt.NDArray[np.float32]:
-        """One vector a text from the shared encoder, N x D."""
+        """One vector a text from the shared encoder, N x D; of several models, the first's."""
         if isinstance(texts, str):
             raise UserError("embed takes a list of texts, not one text.", "Put it into a list.")
         texts = list(texts)
@@ -110,8 +111,8 @@ class Predictor:
 
 
 def load(path: str | Path, precision: Precision = "auto") -> Predictor:
-    """The model of a run."""
-    return Predictor(*load_model(Path(path), precision))
+    """The model of a run, or the models of an ensemble."""
+    return Predictor(load_members(Path(path), precision))
 
 
 def columns_of(task: Task, texts: Sequence[str] | Sequence[Sequence[str]]) -> tuple[list[str], ...]:

@@ -13,8 +13,9 @@ from minbert.curves import draw_curves
 from minbert.durable import write_json
 from minbert.errors import UserError
 from minbert.events import Event, Finished, Scores, Started, Stopped
-from minbert.learn import Asked, Learner, Measured, SaveEvery
+from minbert.learn import Asked, Learner, SaveEvery, measured_by
 from minbert.machine import matrix_rate
+from minbert.measured import Measured
 from minbert.metrics import overall
 from minbert.prepare import Prepared, prepare
 from minbert.recipe import Recipe
@@ -105,12 +106,12 @@ def to_the_end(
     try:
         yield begin
         if measure_before:
-            learner.before = yield from measure(Measured(ready.model, ready.dev))
+            learner.before = yield from measure(measured_by(ready.model, ready.dev))
         early = yield from learner.go(profile)
         draw_curves(out)
         model, _ = load_model(out, ready.recipe.precision)
         (out / "predictions").mkdir(exist_ok=True)
-        scores = yield from measure(Measured(model, ready.dev, out / "predictions"))
+        scores = yield from measure(measured_by(model, ready.dev, out / "predictions"))
     except BaseException as wrong:
         stopped = isinstance(wrong, KeyboardInterrupt | GeneratorExit | SystemExit | Stopped)
         state = "interrupted" if stopped else "failed"

@@ -91,6 +91,11 @@ class Task:
         return len(self.text) == 2
 
     @property
+    def choices(self) -> tuple[Any, ...]:
+        """What there is to answer: two models can be averaged only over the same."""
+        return self.kind, self.label_keys, self.range
+
+    @property
     def label_keys(self) -> tuple[str, ...]:
         return tuple(label_key(value) for value in self.labels)
 

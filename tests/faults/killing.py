@@ -44,7 +44,7 @@ class Clock:
 
 def answer(predictor: Predictor, source: Path, output: Path, clock: Clock, resume: bool) -> None:
     sys.settrace(clock)
-    for _ in Bulk(predictor.model, predictor.text, ["mood", "stars"], source, output, resume=resume):
+    for _ in Bulk(predictor.members, ["mood", "stars"], source, output, resume=resume):
         pass
     sys.settrace(None)
 

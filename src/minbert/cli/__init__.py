@@ -29,6 +29,7 @@ COMMANDS = {
     "check": LEARN,
     "train": LEARN,
     "resume": LEARN,
+    "ensemble": LEARN,
     "soup": LEARN,
     "reproduce": LEARN,
     "evaluate": ANSWER,

@@ -12,7 +12,7 @@ from minbert.errors import UserError
 
 if TYPE_CHECKING:
     from minbert.events import Scores
-    from minbert.learn import Measured
+    from minbert.measured import Measured
 
 
 def evaluate(
@@ -30,11 +30,9 @@ def evaluate(
 
     Example: minbert evaluate runs/baseline --data sst=more-reviews.csv --json
     """
-    from minbert.evaluate import sequences_for
-    from minbert.learn import Measured
+    from minbert.measured import Measured
     from minbert.metrics import overall
     from minbert.predict import load
-    from minbert.prepare import Part
     from minbert.rundir import dev_rows
     from minbert.table import read_examples
 
@@ -49,11 +47,8 @@ def evaluate(
         else dev_rows(run, task, data_root, skip_bad_rows)
         for name, task in tasks.items()
     }
-    parts = {
-        name: Part(each, sequences_for(predictor.model, name, predictor.text, each.texts))
-        for name, each in rows.items()
-    }
-    scores = watch_measuring(Measured(predictor.model, parts))
+    fill = lambda name, answers: predictor.fill(name, rows[name].texts, answers)  # noqa: E731
+    scores = watch_measuring(Measured(tasks, rows, fill))
     total = overall(scores, tasks)
     if as_json:
         typer.echo(json.dumps({"tasks": scores, "overall": total}, indent=2))

@@ -11,9 +11,7 @@ from minbert.cli.screen import console, plain
 
 
 def soup(
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN RUN...", help="Runs of one recipe, with several seeds.")
-    ],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Runs of one recipe, with several seeds.")],
     out: Annotated[Path, typer.Option("--out", help="Where the model goes; answers like a run.")],
     force: Force = False,
 ) -> None:
@@ -21,9 +19,8 @@ def soup(
 
     Example: minbert soup runs/seed-0 runs/seed-1 runs/seed-2 --out runs/soup
     """
-    from minbert.soup import make_soup
+    from minbert.merge import make_soup
 
     make_soup(runs, out, force)
     where = plain(shlex.quote(str(out)))
-    console.print(f"The mean of {len(runs)} models is in {where}. Measure it:")
-    console.print(f"  minbert evaluate {where} --data TASK=FILE")
+    console.print(f"The mean of {len(runs)} models is in {where}. Measure it:  minbert evaluate {where}")
