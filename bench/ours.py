@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tomli_w
 import torch
 
@@ -17,13 +18,14 @@ from minbert.bert import Bert, Shape
 from minbert.cookbook import read_recipe
 from minbert.events import Finished
 from minbert.hub import find_backbone
+from minbert.metrics import score
 from minbert.predict import Predictor, load
 from minbert.prepare import prepare
 from minbert.pretrained import load_backbone, read_config, save_backbone
 from minbert.run import start_run
 from minbert.saved import save_model
 from minbert.table import Examples, read_split
-from minbert.task import read_task
+from minbert.task import read_task, task_from
 from minbert.trainer import Loop, Step
 
 BACKBONE = "minilm"
@@ -109,6 +111,11 @@ def whole_run(recipe: Path, out: Path) -> Finished:
     *_, last = start_run(read_recipe(str(recipe)), out, force=True)
     assert isinstance(last, Finished)
     return last
+
+
+def scored(task: TaskRows, answers: "np.ndarray[tuple[int, ...], np.dtype[np.float32]]") -> dict[str, float]:
+    """The scores of anybody's answers to the dev rows."""
+    return score(task_from(task.name, Path(), task.settings, "bench"), answers, task.dev.labels)
 
 
 # ---- answering ----------------------------------------------------------------------------------------

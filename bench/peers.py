@@ -110,6 +110,19 @@ class Training:
         return int(batch["attention_mask"].sum())
 
 
+@torch.inference_mode()
+def answers(model: Any, folder: Path, task: TaskRows) -> "np.ndarray[tuple[int, ...], np.dtype[np.float32]]":
+    """A trained classifier on the dev rows: probabilities of the labels, or scores."""
+    from transformers import AutoTokenizer, DataCollatorWithPadding
+
+    tokenizer = AutoTokenizer.from_pretrained(str(folder))
+    rows, collate = features(tokenizer, task.dev), DataCollatorWithPadding(tokenizer)
+    model.eval()
+    found = [model(**collate(rows[i : i + BATCH])).logits for i in range(0, len(rows), BATCH)]
+    output = torch.cat(found)
+    return (output.softmax(1) if task.labels else output[:, 0]).numpy()
+
+
 def trainer_run(folder: Path, data: Path, name: str, out: Path) -> None:
     """One epoch of one task by the Trainer: read, tokenise, train, measure, keep the best, write its answers.
 

@@ -1,0 +1,70 @@
+"""One epoch by minbert and by a plain transformers loop, over some seeds: do the dev scores agree?
+
+python -m bench.agreement --data-root DATA --task sst --seeds 3
+Same weights, pooler, linear head, batch size, learning rate and schedule; other dropout masks and orders.
+"""
+
+import argparse
+import shutil
+import statistics
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import tomli_w
+import torch
+
+from bench import ours, peers
+from bench.data import TaskRows
+from bench.sizes import BATCH
+
+
+def our_scores(folder: Path, backbone: Path, task: TaskRows, seed: int) -> dict[str, float]:
+    path = ours.write_recipe(folder, backbone, {task.name: task})
+    recipe = {
+        "backbone": str(backbone.resolve()),
+        "seed": seed,
+        "tasks": {task.name: {"task": f"{task.name}.toml", "batch_size": BATCH, "pooling": "pooler"}},
+        "optimiser": {"learning_rate": peers.LEARNING_RATE, "warmup": 0.0},
+        "stages": [{"epochs": 1}],
+    }
+    path.write_text(tomli_w.dumps(recipe), encoding="utf-8")
+    shutil.rmtree(folder / "run", ignore_errors=True)
+    return ours.whole_run(path, folder / "run").scores[task.name]
+
+
+def their_answers(backbone: Path, task: TaskRows, seed: int) -> "np.ndarray[tuple[int, ...], np.dtype[np.float32]]":
+    torch.manual_seed(seed)
+    training = peers.Training(backbone, {task.name: task})
+    order = np.random.default_rng(seed).permutation(len(task.train.texts[0]))
+    batches = [order[i : i + BATCH].tolist() for i in range(0, len(order), BATCH)]
+    for done, rows in enumerate(batches):
+        for group in training.optimisers[task.name].param_groups:
+            group["lr"] = peers.LEARNING_RATE * (1 - done / len(batches))
+        training.step(task.name, rows)
+    return peers.answers(training.models[task.name], backbone, task)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--data-root", type=Path, default=Path("data"))
+    options.add_argument("--task", default="sst")
+    options.add_argument("--seeds", type=int, default=3)
+    given = options.parse_args()
+    task, backbone = ours.read_standard(given.data_root)[given.task], ours.backbone_folder()
+    found: dict[str, list[float]] = {"minbert": [], "transformers": []}
+    with tempfile.TemporaryDirectory() as work:
+        for seed in range(given.seeds):
+            scores = our_scores(Path(work), backbone, task, seed)
+            metric = next(iter(scores))
+            found["minbert"].append(scores[metric])
+            answers = their_answers(backbone, task, seed)
+            found["transformers"].append(ours.scored(task, answers)[metric])
+            print(f"seed {seed}: " + ", ".join(f"{who} {each[-1]:.4f}" for who, each in found.items()), flush=True)
+    for who, each in found.items():
+        spread = statistics.stdev(each) if len(each) > 1 else 0.0
+        print(f"{task.name} {metric}, one epoch: {who} {statistics.mean(each):.4f}, standard deviation {spread:.4f}")
+
+
+if __name__ == "__main__":
+    main()
