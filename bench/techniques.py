@@ -23,7 +23,10 @@ VARIED = {
     "pairing cross_attention": ["pairing=cross_attention"],
     "pairing task_attention": ["pairing=task_attention"],
     "symmetric": ["symmetric=true"],
-    **{f"adapter {name}": [f'adapters=["{name}"]'] for name in ("pal", "low_rank", "houlsby", "top_layer", "lora")},
+    **{
+        f"adapter {name}": [f'adapters=["{name}"]']
+        for name in ("pal", "low_rank", "houlsby", "top_layer", "lora", "pos_tags")
+    },
     "adapters low_rank, top_layer": ['adapters=["low_rank", "top_layer"]'],
 }
 

@@ -11,7 +11,7 @@ from minbert.task import Task
 
 # A chunk ends with the row that reaches one of these: enough rows for batches of similar length, few enough characters
 # for the tokenizer, which takes 30 times their memory.
-ROWS = 16_384
+ROWS = 8_192
 CHARACTERS = 2**21
 
 

@@ -9,11 +9,14 @@ from typing import Any
 
 
 def write_json(path: Path, value: Any) -> None:
+    write_text(path, json.dumps(value, indent=2) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
     """Whole or not at all: a reader never sees half a file."""
     aside = path.with_name(path.name + ".tmp")
     with aside.open("w", encoding="utf-8") as file:
-        json.dump(value, file, indent=2)
-        file.write("\n")
+        file.write(text)
         file.flush()
         os.fsync(file.fileno())
     aside.replace(path)

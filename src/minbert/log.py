@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from minbert.durable import write_text
 from minbert.events import Evaluated
 from minbert.trainer import Step
 
@@ -58,6 +59,4 @@ def keep_until(path: Path, done: int, measured: bool) -> None:
             continue
         if row["step"] < done or (row["step"] == done and (measured or "scores" not in row)):
             kept.append(line + "\n")
-    aside = path.with_name(path.name + ".tmp")
-    aside.write_text("".join(kept), encoding="utf-8")
-    aside.replace(path)
+    write_text(path, "".join(kept))

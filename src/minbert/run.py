@@ -68,6 +68,8 @@ def resume_run(
     `recipe`: what the user thinks it is; if it, the data or the backbone is another than the run's, it is refused.
     """
     about = rundir.read_run(out)
+    if not (out / "recipe.toml").is_file():
+        raise UserError(f"{out}: was stopped before it began.", "Start it again with --force.")
     if about["state"] == "finished":
         raise UserError(f"{out}: this run is finished.", f"`minbert evaluate {out}` shows its scores.")
     with rundir.locked(out):

@@ -23,7 +23,7 @@ from typing import Any
 import tomli_w
 
 from minbert import __version__
-from minbert.durable import sha256, write_json
+from minbert.durable import sha256, write_json, write_text
 from minbert.errors import UserError
 from minbert.prepare import Prepared
 from minbert.settled import written_out
@@ -82,7 +82,8 @@ def write_recipe(path: Path, ready: Prepared) -> None:
             if part in settings["files"]:
                 settings["files"][part] = str(rows[name].examples.path.resolve())
         (path / "tasks" / f"{name}.toml").write_text(tomli_w.dumps(settings), encoding="utf-8")
-    (path / "recipe.toml").write_text(tomli_w.dumps(table), encoding="utf-8")
+    # last: with it, the run can be resumed
+    write_text(path / "recipe.toml", tomli_w.dumps(table))
 
 
 def read_run(path: Path) -> dict[str, Any]:

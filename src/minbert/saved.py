@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from minbert.blank import seeded
@@ -63,7 +64,11 @@ def load_model(path: Path, precision: Precision = "auto") -> tuple[Model, Text]:
     bert, text = load_backbone(folder)
     with seeded(0):  # the fresh heads are replaced at once, but making them draws random numbers
         model = Model(bert, tasks, plans, where)
-    state = load_file(folder / "tasks.safetensors")
+    path = folder / "tasks.safetensors"
+    try:
+        state = load_file(path)
+    except (SafetensorError, OSError) as wrong:
+        raise UserError(f"{path}: the weights cannot be read: {wrong}", "Train the run again.") from None
     for name, part in model.tasks.items():
         own = {key.removeprefix(f"{name}."): tensor for key, tensor in state.items() if key.startswith(f"{name}.")}
         part.load_state_dict(own)

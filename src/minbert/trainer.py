@@ -244,6 +244,6 @@ def finite(task: str, loss: float, step: int) -> float:
     if not math.isfinite(loss):
         raise UserError(
             f"The loss of task '{task}' became {loss} at step {step}; training stopped.",
-            "The best model so far is kept. Try a lower learning rate, a longer warmup or a smaller clip.",
+            "The last checkpoint is kept. Try a lower learning rate, a longer warmup or a smaller clip.",
         )
     return loss

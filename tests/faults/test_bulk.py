@@ -301,7 +301,7 @@ def test_19_a_million_rows_take_the_memory_of_ten_thousand_and_keep_their_order(
     rows = int(os.environ.get("MINBERT_ROWS", "1000000"))
     few, many = (peak_of(run, tmp_path, count, "csv") for count in (10_000, rows))
     print(f"{few:.0f} MB for 10,000 rows, {many:.0f} MB for {rows:,}")
-    # the small file is not even one chunk, which has 16,384 rows
+    # the small file is not even one chunk, which has 8,192 rows
     assert many < 1.15 * few
 
 

@@ -1,8 +1,8 @@
 """A training that is stopped, killed, starved of disk or fed with damage: what is lost, and what it says."""
 
-import hashlib
 import json
 import os
+import pickle
 import random
 import signal
 import subprocess
@@ -22,7 +22,8 @@ from minbert.learn import SaveEvery
 from minbert.recipe import Recipe
 from minbert.run import resume_run, start_run
 from minbert.rundir import list_runs, locked, read_run
-from tests.workbench import DEMO
+from tests.faults.hashes import run_hash
+from tests.workbench import DEMO, Minbert
 
 # recipes that between them use everything that remembers something between steps
 REMEMBERING: dict[str, list[str]] = {
@@ -62,12 +63,6 @@ def recipe_of(tiny: Path, *overrides: str) -> Recipe:
     return read_recipe("demo", [f"backbone={tiny}", *short, *overrides])
 
 
-def model_hash(run: Path) -> dict[str, str]:
-    """Of every file of the kept model, the metrics and the predictions."""
-    files = [*sorted((run / "model").iterdir()), run / "metrics.jsonl", *sorted((run / "predictions").iterdir())]
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-
-
 def asked_after(steps: int) -> Callable[[], int | None]:
     """Someone who asks the training to stop the so many-th time that it looks."""
     looks = iter(range(1, 10_000))
@@ -97,7 +92,7 @@ def test_2_a_run_stopped_after_any_step_ends_as_if_it_had_never_stopped(name: st
         except Stopped:
             stops += 1
     assert stops >= 3
-    assert model_hash(parts) == model_hash(whole)
+    assert run_hash(parts) == run_hash(whole)
     assert read_run(parts)["scores"] == read_run(whole)["scores"]
     assert not (parts / "checkpoints").exists()
 
@@ -170,7 +165,7 @@ def test_5_with_nothing_whole_left_it_says_so_and_begins_again(stopped_at_4: Pat
     started, *_ = resume_run(stopped_at_4)
     assert isinstance(started, Started) and started.notes[-1].startswith("there is no checkpoint to go on from")
     finish(start_run(recipe_of(tiny), tmp_path / "whole"))
-    assert model_hash(stopped_at_4) == model_hash(tmp_path / "whole")
+    assert run_hash(stopped_at_4) == run_hash(tmp_path / "whole")
 
 
 # ---- another recipe, other data, another backbone, another process ------------------------------------
@@ -276,6 +271,22 @@ def test_3_a_signal_saves_and_names_the_command_that_resumes(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", REMEMBERING)
+def test_2_killed_before_any_line_of_the_code_that_trains_the_weights_are_the_same(
+    name: str, tiny: Path, tmp_path: Path
+) -> None:
+    """Each recipe at two instants drawn from all of them, and killed again while it resumes: any kind of boundary."""
+    path = tmp_path / "recipe.toml"
+    path.write_text(recipe_of(tiny, *REMEMBERING[name]).as_toml(), encoding="utf-8")
+    command = [sys.executable, "-m", "tests.faults.killed_training", str(path), str(tmp_path / "runs"), "2"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    instants = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(instants) == 2 and all(each["ended"] == -signal.SIGKILL for each in instants)
+    assert all(each["same"] for each in instants), instants
+
+
+@pytest.mark.slow
 def test_2_a_run_killed_at_twenty_instants_has_the_weights_of_one_that_was_not(tiny: Path, tmp_path: Path) -> None:
     recipe, run, whole = write_recipe(tmp_path, tiny, 60), tmp_path / "run", tmp_path / "whole"
     uninterrupted = spawn("train", recipe, "--out", whole)
@@ -300,7 +311,7 @@ def test_2_a_run_killed_at_twenty_instants_has_the_weights_of_one_that_was_not(t
         last = spawn("resume", run)
         assert last.communicate(timeout=120) and last.returncode == 0
     assert kills >= 10
-    assert model_hash(run) == model_hash(whole)
+    assert run_hash(run) == run_hash(whole)
 
 
 def test_4_a_full_disk_leaves_the_last_checkpoint_whole_and_names_path_and_bytes(tiny: Path, tmp_path: Path) -> None:
@@ -330,3 +341,60 @@ def test_4_a_full_disk_leaves_the_last_checkpoint_whole_and_names_path_and_bytes
     assert sorted(complete(run / "checkpoints")) == [2]
     assert json.loads((run / "run.json").read_text("utf-8"))["state"] == "failed"
     assert "resuming from step 2" in notes_of(run)
+
+
+# ---- what is offered as a model, and as data ----------------------------------------------------------
+
+
+class Payload:
+    """Unpickled, it leaves a file behind."""
+
+    def __init__(self, trace: Path) -> None:
+        self.trace = trace
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, (str(self.trace),)
+
+
+@pytest.mark.parametrize("place", ["model/model.safetensors", "model/tasks.safetensors", "model/pytorch_model.bin"])
+def test_6_a_pickle_offered_as_a_model_is_refused_and_not_run(
+    place: str, tiny: Path, tmp_path: Path, minbert: Minbert
+) -> None:
+    run, trace = tmp_path / "run", tmp_path / "trace"
+    finish(start_run(recipe_of(tiny), run))
+    if place.endswith(".bin"):
+        (run / "model" / "model.safetensors").unlink()
+    (run / place).write_bytes(pickle.dumps({"embeddings.word_embeddings.weight": Payload(trace)}))
+    said = minbert("predict", run, "sentiment", "A film.")
+    assert said.code == 2 and "Traceback" not in said.err
+    assert Path(place).name in said.err
+    assert not trace.exists()
+
+
+def test_6_a_pickle_offered_as_a_checkpoint_is_passed_over(stopped_at_4: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    path = stopped_at_4 / "checkpoints" / "step-000004" / "weights.safetensors"
+    path.write_bytes(pickle.dumps(Payload(trace)))
+    assert "step 4 damaged, ignored: weights.safetensors" in notes_of(stopped_at_4)
+    assert not trace.exists()
+
+
+def test_11_bad_rows_are_named_before_training_and_left_out_only_when_asked(
+    tiny: Path, tmp_path: Path, minbert: Minbert
+) -> None:
+    rows = [f"{i},sentence number {i},{i % 5}" for i in range(40)]
+    rows[7], rows[20] = "7,sentence number 7,9", '20,"never closed,1'
+    data = tmp_path / "own.csv"
+    data.write_text("\n".join(["id,sentence,sentiment", *rows]) + "\n", "utf-8")
+    labels = [0, 1, 2, 3, 4]
+    files = {"train": "own.csv"}
+    task = {"kind": "classify", "text": ["sentence"], "label": "sentiment", "labels": labels, "files": files}
+    (tmp_path / "own.toml").write_text(tomli_w.dumps(task), encoding="utf-8")
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(f'backbone = "{tiny}"\n[tasks.own]\ntask = "own.toml"\n', encoding="utf-8")
+    said = minbert("train", recipe, "--out", tmp_path / "run")
+    assert said.code == 2 and not (tmp_path / "run").exists()
+    assert "own.csv:9:" in said.err and "own.csv:22:" in said.err and "--skip-bad-rows" in said.err
+    said = minbert("train", recipe, "--out", tmp_path / "run", "--skip-bad-rows")
+    assert said.code == 0, said.err
+    assert "2 left out" in said.err
