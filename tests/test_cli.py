@@ -365,3 +365,8 @@ def test_every_command_teaches_with_help(minbert: Minbert) -> None:
 
 def test_version(minbert: Minbert) -> None:
     assert minbert("--version").out.startswith("minbert 0.")
+
+
+def test_predict_wants_a_task_or_several_and_not_both(minbert: Minbert, tmp_path: Path) -> None:
+    for words in (["--input", "x.csv", "--output", "y.csv"], ["sst", "--tasks", "sst,sts", "--input", "x.csv"]):
+        assert_mistake(minbert("predict", tmp_path, *words), "Name a task, or several of them with --tasks.")

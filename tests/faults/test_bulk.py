@@ -88,7 +88,7 @@ def lines_in(path: Path) -> int:
 
 def test_15_the_command_itself_killed_from_outside(minbert: Minbert, run: Path, tmp_path: Path) -> None:
     source = write_reviews(tmp_path / "in.csv", reviews(4000))
-    words = ["predict", run, "mood,stars", "--input", source, "--output"]
+    words = ["predict", run, "--tasks", "mood,stars", "--input", source, "--output"]
     whole, output = tmp_path / "whole.csv", tmp_path / "out.csv"
     assert end(start(*words, whole, rows=100))[0] == 0
     journal = parts_of(output) / "journal.jsonl"

@@ -22,8 +22,8 @@ WITH_REJECTS = 3
 def predict(
     run: RunFolder,
     task: Annotated[
-        str, typer.Argument(help="Which of the model's tasks should answer; for a file, several: sst,toxicity.")
-    ],
+        str | None, typer.Argument(help="Which of the model's tasks should answer.", show_default=False)
+    ] = None,
     text: Annotated[str | None, typer.Argument(help="The text to answer for.", show_default=False)] = None,
     text2: Annotated[str | None, typer.Argument(help="The second text of a pair.", show_default=False)] = None,
     input_: Annotated[
@@ -32,6 +32,10 @@ def predict(
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", help="Where the answers go; the ending names the format.")
+    ] = None,
+    tasks: Annotated[
+        str | None,
+        typer.Option(metavar="TASK,TASK", help="Several tasks in one pass over a file, each text encoded once."),
     ] = None,
     format_: Annotated[
         Literal["auto", "course"],
@@ -63,15 +67,19 @@ def predict(
     minbert predict runs/demo paraphrase "How old is the Earth?" "What is the Earth's age?"
 
     minbert predict runs/demo sentiment --input reviews.csv --output answers.parquet
+
+    minbert predict runs/mail --tasks spam,topic --input mails.jsonl --output answers.jsonl
     """
     from minbert.predict import load
 
-    if input_ is None and output is None and text is not None:
+    if (task is None) == (tasks is None):
+        raise UserError("Name a task, or several of them with --tasks.", "For example: minbert predict RUN TASK TEXT")
+    if input_ is None and output is None and text is not None and task is not None:
         answer_one(load(run, precision), task, [text] if text2 is None else [text, text2], as_json)
     elif input_ is not None and output is not None and text is None:
         check_paths(input_, output, format_)
-        tasks = [name.strip() for name in task.split(",")]
-        bulk = load(run, precision).bulk(tasks, input_, output, form=format_, resume=resume, force=force)
+        names = [name.strip() for name in (tasks or task or "").split(",")]
+        bulk = load(run, precision).bulk(names, input_, output, form=format_, resume=resume, force=force)
         answer_file(bulk, skip_bad_rows, as_json)
     else:
         raise UserError(
