@@ -254,7 +254,7 @@ def test_another_job_is_refused_with_the_difference_shown(tmp_path: Path) -> Non
 
 def test_one_process_at_a_time_and_no_folder_of_others(tmp_path: Path) -> None:
     journal = journal_of(tmp_path)
-    with pytest.raises(UserError, match=f"process {os.getpid()} is at work there"):
+    with pytest.raises(UserError, match=rf"process {os.getpid()} on .* is at work there"):
         journal_of(tmp_path, resume=True)
     journal.close()
     (tmp_path / "out.parts/thesis.tex").write_text("dear")

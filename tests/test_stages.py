@@ -21,7 +21,8 @@ def feed_of(rows: int = 10, seed: int = 0) -> Feed:
     """Sequence i is i + 1 times the token i, its label i; cut to at most 3 tokens it is that."""
 
     def cut_to(length: int) -> Sequences:
-        return Sequences((Ragged.of([[i] * min(length, i + 1) for i in range(rows)]),), (), truncated=0)
+        tokens = Ragged.of([[i] * min(length, i + 1) for i in range(rows)])
+        return Sequences((tokens,), (), truncated=np.zeros(rows, bool))
 
     return Feed("t", {64: cut_to(64), 3: cut_to(3)}, np.arange(rows), seed)
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from minbert.packed import Packed
-from minbert.text import Ragged, Text
+from minbert.text import Ragged, Text, too_long
 
 # both: joined in one order, and in the other; twice: the first text, two times
 Layout = Literal["joined", "apart", "both", "twice"]
@@ -52,8 +52,8 @@ class Sequences:
     parts: tuple[Ragged, ...]
     # how many tokens of each joined sequence belong to segment 0; nothing: all of them
     first_segments: tuple[npt.NDArray[np.int64], ...]
-    # how many examples lost tokens to the length limit
-    truncated: int
+    # which examples were too long to be read to their ends
+    truncated: npt.NDArray[np.bool_]
     # a tag for each token of the parts; nothing: nobody wants them
     tags: tuple[Ragged, ...] = ()
 
@@ -69,7 +69,7 @@ class Sequences:
         """Some of the examples, in the given order."""
         firsts = tuple(first[rows] for first in self.first_segments)
         parts, tags = (tuple(part.take(rows) for part in each) for each in (self.parts, self.tags))
-        return replace(self, parts=parts, first_segments=firsts, tags=tags)
+        return replace(self, parts=parts, first_segments=firsts, truncated=self.truncated[rows], tags=tags)
 
     def pack(self, rows: npt.NDArray[np.int64]) -> Packed:
         taken = [part.take(rows) for part in self.parts]
@@ -107,10 +107,12 @@ def lay_out(
         parts = tuple(wrap([rows[i] for i in order], [keep[i] for i in order], first, end) for order in orders)
         return parts * 2 if layout == "twice" else parts
 
-    cut = np.any([piece.lengths > kept for piece, kept in zip(pieces, keep, strict=True)], axis=0)
+    # of a very long text only the first characters were tokenised
+    cut = np.any([too_long(column, max_length) for column in columns], axis=0)
+    cut |= np.any([piece.lengths > kept for piece, kept in zip(pieces, keep, strict=True)], axis=0)
     firsts = tuple(keep[order[0]] + 2 for order in orders) if joined else ()
     tags = wrapped([tag(text, column, max_length) for column in columns], 0, 0) if tag else ()
-    return Sequences(wrapped(pieces, text.cls, text.sep), firsts, int(np.count_nonzero(cut)), tags)
+    return Sequences(wrapped(pieces, text.cls, text.sep), firsts, cut, tags)
 
 
 def share_length(

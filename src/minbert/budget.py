@@ -1,20 +1,17 @@
 """(a recipe, a time) -> the recipe cut to as much of each epoch as can be trained in that time, on this machine."""
 
-import re
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from minbert.errors import UserError
 from minbert.prepare import Prepared, prepare
 from minbert.recipe import Recipe
 from minbert.samplers import Sampler, Supply
 from minbert.stages import StagePlan, plan_stages
 from minbert.trainer import Loop
 
-UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 # steps of each kind: the first one allocates what the others use, so it is not timed
 WARM, TIMED = 1, 3
 # dev rows of a task that are scored after an epoch: measuring should not take longer than learning
@@ -25,15 +22,6 @@ HALVINGS = 10
 
 Draw = tuple[str, ...]
 Kind = tuple[str, Draw]
-
-
-def parse_budget(text: str) -> float:
-    """Seconds: "90s", "5m", "1h", "300"."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text.strip())
-    seconds = float(found[1]) * UNITS[found[2]] if found else 0.0
-    if seconds <= 0:
-        raise UserError(f"'{text}' is no time.", "Write for example 90s, 5m or 1h.")
-    return seconds
 
 
 def share_for(recipe: Recipe, seconds: float, data_root: Path | None = None, skip_bad_rows: bool = False) -> float:

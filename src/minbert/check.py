@@ -81,7 +81,7 @@ def report_part(ready: Prepared, part: str, name: str, rows: Part, keys: list[tu
         mean_tokens=float(rows.sequences.tokens.mean()),
         most_tokens=int(rows.sequences.tokens.max()),
         max_length=ready.model.task(name).max_length,
-        truncated=rows.sequences.truncated,
+        truncated=int(rows.sequences.truncated.sum()),
     )
 
 

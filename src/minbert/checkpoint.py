@@ -29,8 +29,6 @@ class Checkpoint:
     step: int
     weights: dict[str, Tensor]
     memory: dict[str, Any]
-    # newer ones that could not be used, each with the reason
-    skipped: tuple[str, ...]
 
 
 def save_checkpoint(folder: Path, step: int, model: nn.Module, memory: Mapping[str, Any], keep: int) -> None:
@@ -47,21 +45,22 @@ def save_checkpoint(folder: Path, step: int, model: nn.Module, memory: Mapping[s
     kept = {name: {"bytes": (aside / name).stat().st_size, "sha256": sha256(aside / name)} for name in FILES}
     write_json(aside / "manifest.json", {"format": FORMAT, "step": step, "files": kept})
     put_in_place(aside, place)
-    for old in sorted(complete(folder))[:-keep]:
-        shutil.rmtree(complete(folder)[old])
+    for _, old in sorted(complete(folder).items())[:-keep]:
+        shutil.rmtree(old)
 
 
 def complete(folder: Path) -> dict[int, Path]:
     """The checkpoints in a folder that were finished, by step."""
-    found = {}
-    for path in folder.glob("step-*"):
-        if match := re.fullmatch(r"step-(\d+)", path.name):
-            found[int(match[1])] = path
+    found: dict[int, Path] = {}
+    for path in sorted(folder.glob("step-*")):
+        # .old: its successor was being put in its place; where that is there, it sorts first
+        if match := re.fullmatch(r"step-(\d+)(?:\.old)?", path.name):
+            found.setdefault(int(match[1]), path)
     return found
 
 
-def load_newest(folder: Path) -> Checkpoint | None:
-    """The newest checkpoint that is whole; what is damaged is passed over, and said."""
+def load_newest(folder: Path) -> tuple[Checkpoint | None, list[str]]:
+    """The newest checkpoint that is whole, and newer ones that are passed over, each with the reason."""
     skipped = [f"step {int(path.name[5:-4])} incomplete, ignored" for path in sorted(folder.glob("step-*.tmp"))]
     for step, path in sorted(complete(folder).items(), reverse=True):
         wrong = next(faults(path), None)
@@ -69,10 +68,8 @@ def load_newest(folder: Path) -> Checkpoint | None:
             skipped.append(f"step {step} damaged, ignored: {wrong}")
             continue
         memory = json.loads((path / FILES[2]).read_text(encoding="utf-8"))
-        return Checkpoint(step, load_file(path / FILES[0]), lower(memory, load_file(path / FILES[1])), tuple(skipped))
-    if skipped:
-        return Checkpoint(0, {}, {}, tuple(skipped))
-    return None
+        return Checkpoint(step, load_file(path / FILES[0]), lower(memory, load_file(path / FILES[1]))), skipped
+    return None, skipped
 
 
 def faults(path: Path) -> Iterator[str]:

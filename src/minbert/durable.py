@@ -1,11 +1,16 @@
 """Files that are there whole or not at all, and stay there when the machine stops at any instant."""
 
+import fcntl
 import hashlib
 import json
 import os
+import platform
 import shutil
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+from minbert.errors import UserError
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -44,6 +49,39 @@ def put_in_place(aside: Path, folder: Path) -> None:
     aside.rename(folder)
     sync(folder.parent)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def hold(folder: Path) -> IO[str]:
+    """A folder's lock, until the file is closed: the system takes it back when the process ends, however it ends."""
+    lock = (folder / "lock").open("a+", encoding="utf-8")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.seek(0)
+        holder = lock.read().strip() or "another process"
+        lock.close()
+        raise UserError(f"{folder}: {holder} is at work there.", "Wait until it ends, or stop it.") from None
+    lock.truncate(0)
+    lock.write(f"process {os.getpid()} on {platform.node()}")
+    lock.flush()
+    return lock
+
+
+def differences(then: Any, now: Any) -> Iterator[tuple[str, Any, Any]]:
+    """What two nested tables do not have in common: dotted name, then, now; "left out" where it is not there."""
+    before, after = dict(leaves(then)), dict(leaves(now))
+    for name in {**before, **after}:
+        if before.get(name) != after.get(name):
+            yield name, before.get(name, "left out"), after.get(name, "left out")
+
+
+def leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """{"a": {"b": [1, 2]}} -> ("a.b.0", 1), ("a.b.1", 2)."""
+    if not isinstance(value, Mapping | list) or not value:
+        yield name, value
+        return
+    for key, inner in value.items() if isinstance(value, Mapping) else enumerate(value):
+        yield from leaves(inner, f"{name}.{key}" if name else str(key))
 
 
 def sha256(path: Path) -> str:

@@ -4,17 +4,16 @@ job.json says what the job is. The streams `answers` and `rejects` grow chunk by
 vouches for each chunk when it is on the disk: what no line vouches for never happened.
 """
 
-import fcntl
 import json
 import os
 import shutil
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from minbert.durable import sync, write_json
+from minbert.durable import differences, hold, sync, write_json
 from minbert.errors import UserError
 
 STREAMS = ("answers", "rejects")
@@ -66,12 +65,11 @@ class Journal:
     def _read_job(self, about: Mapping[str, Any]) -> bool:
         try:
             job = json.loads((self.folder / "job.json").read_text(encoding="utf-8"))
-            then, now = dict(leaves(job["about"])), dict(leaves(about))
+            changed = list(differences(job["about"], about))
         except (ValueError, KeyError, TypeError):
             raise UserError(f"{self.folder / 'job.json'}: cannot be read.", "Begin anew with --force.") from None
-        changed = [name for name in {**then, **now} if then.get(name) != now.get(name)]
         if changed:
-            each = (f"  {name}: {then.get(name)!s:.70} then, {now.get(name)!s:.70} now" for name in changed)
+            each = (f"  {name}: {then!s:.70} then, {now!s:.70} now" for name, then, now in changed)
             raise UserError(
                 "\n".join([f"{self.folder}: another job was begun there.", *each]),
                 "Put back what changed, or begin anew with --force.",
@@ -174,22 +172,6 @@ class Journal:
         self._lock.close()
 
 
-def hold(folder: Path) -> IO[str]:
-    """The folder's lock, which the system takes back when this process ends in whatever way."""
-    lock = (folder / "lock").open("a+", encoding="utf-8")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        lock.seek(0)
-        holder = lock.read().strip() or "another one"
-        lock.close()
-        raise UserError(f"{folder}: process {holder} is at work there.", "Wait until it ends, or stop it.") from None
-    lock.truncate(0)
-    lock.write(str(os.getpid()))
-    lock.flush()
-    return lock
-
-
 def line_of(entry: Mapping[str, Any]) -> bytes:
     return json.dumps(entry).encode() + b"\n"
 
@@ -201,12 +183,3 @@ def entry_of(line: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return entry if isinstance(entry, dict) and line.endswith(b"\n") else None
-
-
-def leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """{"a": {"b": 1}} -> ("a.b", 1)."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from leaves(inner, f"{name}.{key}" if name else str(key))
-    else:
-        yield name, value

@@ -1,11 +1,11 @@
 """The steps of a run, with an evaluation at the end of each epoch, the best model kept, and checkpoints between."""
 
 import math
-import re
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minbert.checkpoint import Checkpoint, save_checkpoint
+from minbert.durations import seconds
 from minbert.errors import UserError
 from minbert.evaluate import fill_answers
 from minbert.events import Evaluated, Event, Scores, Stopped
@@ -32,22 +33,27 @@ Asked = Callable[[], int | None]
 
 @dataclass(frozen=True)
 class SaveEvery:
-    """When checkpoints are written: every so many steps, or seconds."""
+    """When checkpoints are written: every so many steps, or seconds; how many are kept."""
 
     steps: int | None = None
-    seconds: float | None = None
+    seconds: float | None = 600.0
     keep: int = 2
+
+    def __post_init__(self) -> None:
+        if self.keep < 1 or (self.steps is not None and self.steps < 1):
+            raise ValueError("at least one step, and one checkpoint")
 
     @staticmethod
     def parse(text: str, keep: int = 2) -> "SaveEvery":
         """200: steps; 10m, 90s: minutes, seconds."""
-        match = re.fullmatch(r"([1-9]\d*)([ms]?)", text.strip())
-        if match is None or keep < 1:
-            raise UserError(f"--save-every {text}: not a number of steps or minutes.", "For example: 200, or 10m.")
-        number = int(match[1])
-        if match[2]:
-            return SaveEvery(seconds=number * (60.0 if match[2] == "m" else 1.0), keep=keep)
-        return SaveEvery(steps=number, keep=keep)
+        try:
+            if text.strip().isdecimal():
+                return SaveEvery(int(text), None, keep)
+            return SaveEvery(None, seconds(text), keep)
+        except ValueError:
+            raise UserError(
+                f"--save-every {text}: not a number of steps or a time.", "For example: 200, or 10m."
+            ) from None
 
     def due(self, step: int, seconds: float) -> bool:
         return (self.steps is not None and step % self.steps == 0) or (
@@ -71,6 +77,11 @@ class Learner:
         self.saved_at = time.monotonic()
         rows = ready.recipe.selection.rows
         self.sample = {name: fixed_sample(part, rows) for name, part in ready.dev.items()}
+
+    @cached_property
+    def train_sample(self) -> dict[str, Part]:
+        """As many training rows as dev rows are measured, for a sampler that compares the two."""
+        return {name: fixed_sample(self.ready.train[name], len(part.examples)) for name, part in self.sample.items()}
 
     @property
     def patient(self) -> bool:
@@ -101,20 +112,15 @@ class Learner:
         """Measure, keep the model if it is the best so far, and tell a sampler that goes by scores."""
         ready, average = self.ready, self.ready.learning.average
         plan = ready.learning.plans[self.loop.stage]
-        try:
-            with average.applied() if average is not None else nullcontext():
-                scores = yield from self.measure(self.sample)
-                train: Scores = {}
-                if plan.sampler.wants_scores:
-                    rows = {name: fixed_sample(ready.train[name], len(self.sample[name].examples)) for name in scores}
-                    train = yield from self.measure(rows)
-                # from here on nothing can interrupt: either all of it has happened, or nothing
-                better = self.judge(scores)
-                if better:
-                    save_model(self.out / "model", ready.model, ready.text)
-        except Stopped:
-            self.save()
-            raise
+        with average.applied() if average is not None else nullcontext():
+            scores = yield from self.measure(measured_by(ready.model, self.sample))
+            train: Scores = {}
+            if plan.sampler.wants_scores:
+                train = yield from self.measure(measured_by(ready.model, self.train_sample))
+            # from here on nothing can interrupt: either all of it has happened, or nothing
+            better = self.judge(scores)
+            if better:
+                save_model(self.out / "model", ready.model, ready.text)
         if plan.sampler.wants_scores:
             plan.sampler.observe(main_metrics(ready.tasks, train), main_metrics(ready.tasks, scores))
         self.unmeasured = False
@@ -136,17 +142,16 @@ class Learner:
             self.best = -math.inf if math.isnan(value) else value
         return better
 
-    def measure(self, parts: Mapping[str, Part]) -> Generator[Event, None, Scores]:
-        for event in (measured := measured_by(self.ready.model, parts)):
+    def measure(self, measured: Measured) -> Generator[Event, None, Scores]:
+        for event in measured:
             yield event
-            self.stop_if_asked(save=False)
+            self.stop_if_asked()
         return measured.scores
 
-    def stop_if_asked(self, save: bool = True) -> None:
+    def stop_if_asked(self) -> None:
+        """Whoever catches it saves: only there are the weights surely the training's own, not their mean."""
         signal = self.asked()
         if signal is not None:
-            if save:
-                self.save()
             raise Stopped(signal, self.loop.done)
 
     def save(self) -> None:

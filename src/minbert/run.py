@@ -12,15 +12,16 @@ from minbert.cookbook import read_recipe
 from minbert.curves import draw_curves
 from minbert.durable import write_json
 from minbert.errors import UserError
-from minbert.events import Event, Finished, Scores, Started, Stopped
+from minbert.events import Event, Finished, Started, Stopped
 from minbert.learn import Asked, Learner, SaveEvery, measured_by
 from minbert.machine import matrix_rate
-from minbert.measured import Measured
 from minbert.metrics import overall
 from minbert.prepare import Prepared, prepare
 from minbert.recipe import Recipe
 from minbert.saved import load_model
 from minbert.task import Files
+
+EVERY_TEN_MINUTES = SaveEvery()
 
 
 def nobody() -> int | None:
@@ -37,7 +38,7 @@ def start_run(
     force: bool = False,
     measure_before: bool = False,
     profile: bool = False,
-    every: SaveEvery | None = None,
+    every: SaveEvery = EVERY_TEN_MINUTES,
     asked: Asked = nobody,
 ) -> Iterator[Event]:
     """Train a recipe into a run directory. Mistakes stop before the directory is made or touched.
@@ -50,7 +51,7 @@ def start_run(
     rundir.create(out, about, force)
     with rundir.locked(out):
         rundir.write_recipe(out, ready)
-        learner = Learner(ready, out, every or SaveEvery(), asked)
+        learner = Learner(ready, out, every, asked)
         yield from to_the_end(learner, out, about, started(ready), profile, measure_before)
 
 
@@ -60,7 +61,7 @@ def resume_run(
     *,
     data_root: Path | None = None,
     profile: bool = False,
-    every: SaveEvery | None = None,
+    every: SaveEvery = EVERY_TEN_MINUTES,
     asked: Asked = nobody,
 ) -> Iterator[Event]:
     """Go on with a run from its last whole checkpoint, to the very result it would have had.
@@ -70,6 +71,8 @@ def resume_run(
     about = rundir.read_run(out)
     if not (out / "recipe.toml").is_file():
         raise UserError(f"{out}: was stopped before it began.", "Start it again with --force.")
+    if "recipe" not in about:
+        raise UserError(f"{out}: made by another version of minbert, which wrote down less.", "Start it again.")
     if about["state"] == "finished":
         raise UserError(f"{out}: this run is finished.", f"`minbert evaluate {out}` shows its scores.")
     with rundir.locked(out):
@@ -81,10 +84,9 @@ def resume_run(
             # the model goes on saying where its data is as the recipe said it, not where it was found
             part = ready.model.task(name)
             part.task = replace(part.task, files=Files(**files))
-        learner = Learner(ready, out, every or SaveEvery(), asked)
-        checkpoint = load_newest(out / "checkpoints")
-        notes = list(checkpoint.skipped) if checkpoint else []
-        if checkpoint is not None and checkpoint.step:
+        learner = Learner(ready, out, every, asked)
+        checkpoint, notes = load_newest(out / "checkpoints")
+        if checkpoint is not None:
             learner.restore(checkpoint)
             notes.append(f"resuming from step {checkpoint.step}")
         else:
@@ -108,13 +110,15 @@ def to_the_end(
     try:
         yield begin
         if measure_before:
-            learner.before = yield from measure(measured_by(ready.model, ready.dev))
+            learner.before = yield from learner.measure(measured_by(ready.model, ready.dev))
         early = yield from learner.go(profile)
         draw_curves(out)
         model, _ = load_model(out, ready.recipe.precision)
         (out / "predictions").mkdir(exist_ok=True)
-        scores = yield from measure(measured_by(model, ready.dev, out / "predictions"))
+        scores = yield from learner.measure(measured_by(model, ready.dev, out / "predictions"))
     except BaseException as wrong:
+        if isinstance(wrong, Stopped):
+            learner.save()
         stopped = isinstance(wrong, KeyboardInterrupt | GeneratorExit | SystemExit | Stopped)
         state = "interrupted" if stopped else "failed"
         write_json(out / "run.json", about | {"state": state, "reason": str(wrong) or type(wrong).__name__})
@@ -126,11 +130,6 @@ def to_the_end(
     rundir.remove_checkpoints(out)
     before = learner.before
     yield Finished(scores, total, before, overall(before, ready.tasks) if before else 0.0, early)
-
-
-def measure(measured: Measured) -> Generator[Event, None, Scores]:
-    yield from measured
-    return measured.scores
 
 
 def started(ready: Prepared, done: int = 0, notes: tuple[str, ...] = ()) -> Started:

@@ -4,7 +4,6 @@ recipe.toml and tasks/ (as resolved), run.json (state, versions, fingerprints, s
 events/ (TensorBoard), curves.png, predictions/, model/ (the best model: transformers loads its encoder).
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -13,17 +12,16 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import tomli_w
 
 from minbert import __version__
-from minbert.durable import sha256, write_json, write_text
+from minbert.durable import differences, hold, sha256, write_json, write_text
 from minbert.errors import UserError
 from minbert.prepare import Prepared
 from minbert.settled import written_out
@@ -46,20 +44,9 @@ def check_free(path: Path, force: bool) -> None:
         pass
 
 
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Only one process works in a run's directory; the system lets go of the lock when it ends, however it ends."""
-    with (path / "lock").open("a+", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            holder = file.read().strip() or "another process"
-            raise UserError(f"{path}: {holder} is working on this run.", "Wait for it, or stop it first.") from None
-        file.truncate(0)
-        file.write(f"process {os.getpid()} on {platform.node()}")
-        file.flush()
-        yield
+def locked(path: Path) -> closing[IO[str]]:
+    """Only one process works in a run's directory."""
+    return closing(hold(path))
 
 
 def create(path: Path, about: dict[str, Any], force: bool) -> None:
@@ -145,12 +132,8 @@ def settled(ready: Prepared) -> dict[str, Any]:
 
 def check_same(path: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
     """A resumed run must be the run that it was: the same recipe, data, backbone and precision."""
-    before, after = flat(then["recipe"]), flat(now["recipe"])
-    changed = [
-        f"recipe: {key} is {after.get(key, 'left out')}, it was {before.get(key, 'left out')}"
-        for key in sorted(before.keys() | after.keys())
-        if before.get(key) != after.get(key)
-    ]
+    recipes = differences(then["recipe"], now["recipe"])
+    changed = [f"recipe: {name} is {new}, it was {old}" for name, old, new in recipes]
     for what in ("data", "backbone"):
         old, new = then["sha256"][what], now["sha256"][what]
         changed += [f"{what}: {name} has changed" for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
@@ -173,16 +156,6 @@ def other_versions(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
     if then["sha256"]["code"] != now["sha256"]["code"]:
         notes.append("minbert's code has changed: the result may differ from an uninterrupted run's")
     return notes
-
-
-def flat(value: Any, name: str = "") -> dict[str, Any]:
-    """Nested tables and lists as one table of dotted names."""
-    if isinstance(value, dict | list) and value:
-        found: dict[str, Any] = {}
-        for part, each in value.items() if isinstance(value, dict) else enumerate(value):
-            found |= flat(each, f"{name}.{part}" if name else str(part))
-        return found
-    return {name: value}
 
 
 def list_runs(folder: Path) -> list[tuple[Path, dict[str, Any]]]:

@@ -4,19 +4,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from minbert.adapters import ADAPTERS
-from minbert.averages import AVERAGES
-from minbert.balancers import BALANCERS
-from minbert.heads import HEADS
-from minbert.losses import DEFAULTS, LOSSES
-from minbert.pairings import PAIRINGS
-from minbert.poolings import POOLINGS
+from minbert.families import FAMILIES
+from minbert.losses import DEFAULTS
 from minbert.recipe import Recipe, TaskPlan
-from minbert.regularisers import REGULARISERS
-from minbert.samplers import SAMPLERS
-from minbert.schedules import SCHEDULES
 from minbert.task import Task
-from minbert.variants import expand
+from minbert.variants import Spec, expand
 
 
 def written_out(recipe: Recipe, tasks: Mapping[str, Task]) -> dict[str, Any]:
@@ -25,11 +17,11 @@ def written_out(recipe: Recipe, tasks: Mapping[str, Task]) -> dict[str, Any]:
     for name, task in tasks.items():
         table["tasks"][name] = plan_in_full(recipe.tasks[name], task, f"{recipe.where}: task '{name}'")
     for number, stage in enumerate(table["stages"]):
-        stage["sampler"] = expand("sampler", SAMPLERS, stage["sampler"], f"{recipe.where}: stage {number}")
-    table["balancer"] = expand("balancer", BALANCERS, table["balancer"], recipe.where)
-    table["optimiser"]["schedule"] = expand("schedule", SCHEDULES, recipe.optimiser.schedule, recipe.where)
+        stage["sampler"] = in_full("sampler", stage["sampler"], f"{recipe.where}: stage {number}")
+    table["balancer"] = in_full("balancer", table["balancer"], recipe.where)
+    table["optimiser"]["schedule"] = in_full("schedule", recipe.optimiser.schedule, recipe.where)
     if recipe.average is not None:
-        table["average"] = expand("average", AVERAGES, recipe.average, recipe.where)
+        table["average"] = in_full("average", recipe.average, recipe.where)
     return table
 
 
@@ -38,8 +30,12 @@ def plan_in_full(plan: TaskPlan, task: Task, where: str) -> dict[str, Any]:
     # filled in before anything is left out: the order of the settings does not depend on which were given
     table = asdict(plan) | {"loss": plan.loss or DEFAULTS[task.kind], "max_length": plan.max_length or task.max_length}
     table = {key: value for key, value in table.items() if value is not None and key != "task"}
-    for part, family in (("pairing", PAIRINGS), ("pooling", POOLINGS), ("head", HEADS), ("loss", LOSSES)):
-        table[part] = expand(part, family, table[part], where)
-    for part, several in (("adapter", ADAPTERS), ("regulariser", REGULARISERS)):
-        table[f"{part}s"] = [expand(part, several, spec, where) for spec in table[f"{part}s"]]
+    for part in ("pairing", "pooling", "head", "loss"):
+        table[part] = in_full(part, table[part], where)
+    for part in ("adapters", "regularisers"):
+        table[part] = [in_full(part, spec, where) for spec in table[part]]
     return table
+
+
+def in_full(family: str, spec: Spec, where: str) -> Spec:
+    return expand(family, FAMILIES[family], spec, where)

@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
-import numpy.typing as npt
 import torch
 
 from minbert.answers import Given
 from minbert.batch import Sequences, by_length
 from minbert.bert import NO_PORTS, Reads
 from minbert.evaluate import BUDGET, no_answers, sequences_for
-from minbert.model import Model, TaskParts
+from minbert.model import Model
 from minbert.pairings import Pairing
-from minbert.text import CHARACTERS_PER_TOKEN, FEWEST_CHARACTERS, Ragged, Text
+from minbert.text import Ragged, Text, most_characters
 
 
 class Once(Text):
@@ -27,11 +25,6 @@ class Once(Text):
         if key not in self.read:
             self.read[key] = super().encode(texts, most_tokens)
         return self.read[key]
-
-
-def most_characters(most_tokens: int) -> int:
-    """Where `Text.encode` cuts a text before it is tokenised."""
-    return max(most_tokens * CHARACTERS_PER_TOKEN, FEWEST_CHARACTERS)
 
 
 def sharing(model: Model, names: Sequence[str]) -> list[list[str]]:
@@ -64,10 +57,9 @@ class Answered:
             parts = self.model.task(group[0])
             texts = tuple(self.columns[name] for name in parts.task.text)
             sequences = sequences_for(self.model, group[0], once, texts)
-            cut = cut_rows(once, parts, texts, sequences)
             for name in group:
                 task = self.model.task(name).task
-                self.given[name] = Given(task, no_answers(task, rows), cut)
+                self.given[name] = Given(task, no_answers(task, rows), sequences.truncated)
             for count in fill_group(self.model, group, sequences, self.given):
                 done += count
                 yield done / (rows * len(groups))
@@ -88,16 +80,3 @@ def fill_group(model: Model, names: Sequence[str], sequences: Sequences, given: 
                 output_BO = part(own_TD, packed.firsts if part.reads == "first" else packed).float()
                 given[name].answers[rows] = part.loss.answers(output_BO).float().cpu().numpy()
         yield len(rows)
-
-
-def cut_rows(once: Once, parts: TaskParts, texts: tuple[list[str], ...], sequences: Sequences) -> npt.NDArray[np.bool_]:
-    """Which examples were too long: some of their tokens, or characters, were not read."""
-    pieces = np.sum([once.encode(column, parts.max_length).lengths for column in texts], axis=0)
-    # in both orders, everything is there twice
-    tokens = sequences.parts[0].lengths if parts.layout == "both" else sequences.tokens
-    # a [SEP] behind each text, and a [CLS] for each sequence
-    kept = tokens - len(texts) - (len(texts) if parts.layout == "apart" else 1)
-    most = most_characters(parts.max_length)
-    longer = [any(len(text) > most for text in row) for row in zip(*texts, strict=True)]
-    cut: npt.NDArray[np.bool_] = np.logical_or(pieces > kept, longer)
-    return cut

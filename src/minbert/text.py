@@ -92,12 +92,22 @@ class Text:
 
     def chunks(self, texts: Sequence[str], most_tokens: int) -> Iterator[list[str]]:
         """The texts as the tokenizer is to see them, some at a time; very long ones are cut by characters."""
-        limit = max(most_tokens * CHARACTERS_PER_TOKEN, FEWEST_CHARACTERS)
+        limit = most_characters(most_tokens)
         for start in range(0, len(texts), CHUNK):
             yield [mended(text[:limit]) for text in texts[start : start + CHUNK]]
 
     def save(self, folder: Path) -> None:
         self.tokenizer.save(str(folder / "tokenizer.json"))
+
+
+def most_characters(most_tokens: int) -> int:
+    return max(most_tokens * CHARACTERS_PER_TOKEN, FEWEST_CHARACTERS)
+
+
+def too_long(texts: Sequence[str], most_tokens: int) -> npt.NDArray[np.bool_]:
+    """Which texts are cut by characters, before they are tokenised."""
+    limit = most_characters(most_tokens)
+    return np.fromiter((len(text) > limit for text in texts), bool, len(texts))
 
 
 def mended(text: str) -> str:

@@ -17,7 +17,7 @@ import tomli_w
 from minbert.checkpoint import complete
 from minbert.cookbook import read_recipe
 from minbert.errors import UserError
-from minbert.events import Event, Finished, Started, Stopped
+from minbert.events import Evaluated, Event, Finished, Started, Stopped
 from minbert.learn import SaveEvery
 from minbert.recipe import Recipe
 from minbert.run import resume_run, start_run
@@ -107,7 +107,7 @@ def test_checkpoints_come_as_often_as_asked_and_old_ones_go(tiny: Path, tmp_path
 @pytest.mark.parametrize(("text", "steps", "seconds"), [("200", 200, None), ("10m", None, 600), ("90s", None, 90)])
 def test_how_often_is_said_in_steps_or_minutes(text: str, steps: int | None, seconds: float | None) -> None:
     assert SaveEvery.parse(text) == SaveEvery(steps, seconds)
-    for wrong in ("", "0", "ten", "-3", "1.5m"):
+    for wrong in ("", "0", "ten", "-3", "0m"):
         with pytest.raises(UserError, match="--save-every"):
             SaveEvery.parse(wrong)
 
@@ -211,7 +211,7 @@ def test_a_finished_run_is_not_resumed(tiny: Path, tmp_path: Path) -> None:
 def test_10_two_processes_cannot_have_one_run(stopped_at_4: Path) -> None:
     with (
         locked(stopped_at_4),
-        pytest.raises(UserError, match=rf"process {os.getpid()} on .* is working on this run"),
+        pytest.raises(UserError, match=rf"process {os.getpid()} on .* is at work there"),
     ):
         list(resume_run(stopped_at_4))
 
@@ -398,3 +398,31 @@ def test_11_bad_rows_are_named_before_training_and_left_out_only_when_asked(
     said = minbert("train", recipe, "--out", tmp_path / "run", "--skip-bad-rows")
     assert said.code == 0, said.err
     assert "2 left out" in said.err
+
+
+def test_3_a_signal_while_the_finished_model_is_measured_stops_it_too(tiny: Path, tmp_path: Path) -> None:
+    run, recipe, trained = tmp_path / "run", recipe_of(tiny), []
+    events = start_run(recipe, run, asked=lambda: signal.SIGTERM if len(trained) == 2 else None)
+    with pytest.raises(Stopped):
+        for event in events:
+            # after the evaluation of the second and last epoch, only the final measurement is left
+            trained += [event] if isinstance(event, Evaluated) else []
+    assert read_run(run)["state"] == "interrupted"
+    started, *_ = resume_run(run)
+    assert isinstance(started, Started) and started.done == started.steps
+    finish(start_run(recipe, tmp_path / "whole"))
+    assert run_hash(run) == run_hash(tmp_path / "whole")
+
+
+def test_a_checkpoint_whose_successor_was_being_put_in_its_place_is_found(stopped_at_4: Path) -> None:
+    checkpoints = stopped_at_4 / "checkpoints"
+    (checkpoints / "step-000004").rename(checkpoints / "step-000004.old")
+    assert notes_of(stopped_at_4) == "resuming from step 4"
+
+
+def test_a_run_of_another_version_is_not_resumed(stopped_at_4: Path) -> None:
+    about = read_run(stopped_at_4)
+    del about["recipe"]
+    (stopped_at_4 / "run.json").write_text(json.dumps(about), encoding="utf-8")
+    with pytest.raises(UserError, match="another version of minbert"):
+        list(resume_run(stopped_at_4))

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from minbert.cli.screen import errors
+from minbert.cli.screen import errors, progress
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
-
     from minbert.job import Job, Progress
 
 # a log file gets a line this often
@@ -34,7 +32,7 @@ def watch_file(job: "Job[Any]") -> "Progress":
 def shown(job: "Job[Any]") -> "Progress":
     began = told = time.monotonic()
     live = sys.stderr.isatty()
-    with bar_of(job.reader.unit) as bar:
+    with progress(job.reader.unit) as bar:
         answering = bar.add_task("answering", total=None, note="")
         for event in job:
             now = time.monotonic()
@@ -46,28 +44,3 @@ def shown(job: "Job[Any]") -> "Progress":
                 told = now
                 errors.print(f"  {event.done / max(1, event.total):.0%}: {note}")
     return event
-
-
-def bar_of(unit: str) -> "Bar":
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=12),
-        DownloadColumn() if unit == "bytes" else MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("gone,"),
-        TimeRemainingColumn(),
-        TextColumn("left"),
-        TextColumn("{task.fields[note]}"),
-        console=errors,
-        transient=True,
-    )

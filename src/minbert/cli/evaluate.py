@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,10 @@ from minbert.cli.screen import console, progress, table
 from minbert.errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
     from minbert.events import Scores
     from minbert.measured import Measured
 
@@ -47,7 +51,10 @@ def evaluate(
         else dev_rows(run, task, data_root, skip_bad_rows)
         for name, task in tasks.items()
     }
-    fill = lambda name, answers: predictor.fill(name, rows[name].texts, answers)  # noqa: E731
+
+    def fill(name: str, answers: "npt.NDArray[Any]") -> "Iterator[int]":
+        return predictor.fill(name, rows[name].texts, answers)
+
     scores = watch_measuring(Measured(tasks, rows, fill))
     total = overall(scores, tasks)
     if as_json:

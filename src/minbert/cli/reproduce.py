@@ -48,14 +48,17 @@ def reproduce(
 
     Example: minbert reproduce e --budget 5m --data-root data
     """
-    from minbert.budget import parse_budget
+    from minbert.durations import seconds
     from minbert.published import choose_rows, read_published
     from minbert.reproduce import Reproduction, Settings
 
     letters = list(read_published()) if which == "all" else [which]
     chosen = choose_rows(letters, [name.strip() for name in rows.split(",")] if rows else ())
-    seconds = None if budget == FULL else parse_budget(budget)
-    work = Reproduction(chosen, Settings(out, "" if backbone == OWN else backbone, seconds, seed, data_root))
+    try:
+        limit = None if budget == FULL else seconds(budget)
+    except ValueError as wrong:
+        raise UserError(f"--budget: {wrong}.", "Write for example 90s, 5m or 1h.") from None
+    work = Reproduction(chosen, Settings(out, "" if backbone == OWN else backbone, limit, seed, data_root))
     work.check(force)
     file = report or out / "report.md"
     train_rows(work, file)

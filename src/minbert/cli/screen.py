@@ -51,10 +51,11 @@ def score_table(
     return made
 
 
-def progress() -> "Progress":
-    """A bar with an estimate of the time left, on standard error, gone when it is done."""
+def progress(unit: str = "") -> "Progress":
+    """A bar with an estimate of the time left, on standard error, gone when it is done; counts, or `bytes`."""
     from rich.progress import (
         BarColumn,
+        DownloadColumn,
         MofNCompleteColumn,
         Progress,
         TextColumn,
@@ -65,7 +66,7 @@ def progress() -> "Progress":
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=12),
-        MofNCompleteColumn(),
+        DownloadColumn() if unit == "bytes" else MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("gone,"),
         TimeRemainingColumn(),
