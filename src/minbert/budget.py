@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from minbert.prepare import Prepared, prepare
+from minbert.prepare import Prepared, prepare, read_data
 from minbert.recipe import Recipe
 from minbert.samplers import Sampler, Supply
 from minbert.stages import StagePlan, plan_stages
@@ -28,18 +28,41 @@ def share_for(recipe: Recipe, seconds: float, data_root: Path | None = None, ski
     """How much of each epoch can be trained in this time, reading and measuring not counted."""
     ready = prepare(recipe, data_root, skip_bad_rows)
     each = time_kinds(ready)
-    whole = seconds_of(count_kinds(ready.learning.plans, recipe), each)
-    if whole <= seconds:
-        return recipe.share
-    # every task has at least one batch in every epoch, so a share takes more time than its part of the whole
     sizes = {name: len(part.examples) for name, part in ready.train.items()}
     lengths = {name: ready.model.task(name).max_length for name in ready.train}
-    low, high = 0.0, min(recipe.share, 2 * recipe.share * seconds / whole)
+    return largest_share(recipe, sizes, lengths, seconds, each)
+
+
+def share_for_steps(recipe: Recipe, steps: int, data_root: Path | None = None, skip_bad_rows: bool = False) -> float:
+    """How much of each epoch is trained in so many steps of the optimiser."""
+    tasks, train, _ = read_data(recipe, data_root, skip_bad_rows)
+    sizes = {name: len(examples) for name, examples in train.items()}
+    lengths = {name: recipe.tasks[name].max_length or task.max_length for name, task in tasks.items()}
+    return largest_share(recipe, sizes, lengths, steps * recipe.optimiser.accumulate)
+
+
+def largest_share(
+    recipe: Recipe,
+    sizes: Mapping[str, int],
+    lengths: Mapping[str, int],
+    limit: float,
+    each: Mapping[Kind, float] | None = None,
+) -> float:
+    """The share whose draws cost no more than the limit; `each`: what a draw of a kind costs, 1 if it is not said."""
+
+    def cost(share: float) -> float:
+        short = replace(recipe, share=share)
+        counts = count_kinds(plan_stages(short, sizes, lengths), short)
+        return seconds_of(counts, each) if each is not None else counts.total()
+
+    whole = cost(recipe.share)
+    if whole <= limit:
+        return recipe.share
+    # every task has at least one batch in every epoch, so a share costs more than its part of the whole
+    low, high = 0.0, min(recipe.share, 2 * recipe.share * limit / whole)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        short = replace(recipe, share=middle)
-        fits = seconds_of(count_kinds(plan_stages(short, sizes, lengths), short), each) <= seconds
-        low, high = (middle, high) if fits else (low, middle)
+        low, high = (middle, high) if cost(middle) <= limit else (low, middle)
     # where not even the least of it fits, the least
     return low or high
 

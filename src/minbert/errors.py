@@ -13,6 +13,10 @@ class UserError(Exception):
         self.problem = problem
         self.next_step = next_step
 
+    def __reduce__(self) -> tuple[type["UserError"], tuple[str, str]]:
+        """The same on its way from another process."""
+        return UserError, (self.problem, self.next_step)
+
 
 def shown(path: Path) -> str:
     """A path as a message should name it: as short as it can be from here."""

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from minbert.batch import Batch
 from minbert.checkpoint import Checkpoint, save_checkpoint
+from minbert.conflict import Conflict, compare, gradient_of, in_batches
 from minbert.durations import seconds
 from minbert.errors import UserError
 from minbert.evaluate import fill_answers
@@ -83,6 +85,15 @@ class Learner:
         """As many training rows as dev rows are measured, for a sampler that compares the two."""
         return {name: fixed_sample(self.ready.train[name], len(part.examples)) for name, part in self.sample.items()}
 
+    @cached_property
+    def compared(self) -> dict[str, list[Batch]]:
+        """A few training rows of each task, always the same, whose gradients are compared; nothing if not asked for."""
+        rows, found = self.ready.recipe.selection.cosines, {}
+        for name, part in self.ready.train.items() if rows else ():
+            few = fixed_sample(part, rows)
+            found[name] = in_batches(name, few.sequences, few.examples.labels, self.ready.recipe.tasks[name].batch_size)
+        return found
+
     @property
     def patient(self) -> bool:
         return self.waited != self.ready.recipe.selection.patience
@@ -112,6 +123,8 @@ class Learner:
         """Measure, keep the model if it is the best so far, and tell a sampler that goes by scores."""
         ready, average = self.ready, self.ready.learning.average
         plan = ready.learning.plans[self.loop.stage]
+        # of the weights that learn, not of their mean
+        conflict = self.conflict() if self.compared else None
         with average.applied() if average is not None else nullcontext():
             scores = yield from self.measure(measured_by(ready.model, self.sample))
             train: Scores = {}
@@ -125,8 +138,18 @@ class Learner:
             plan.sampler.observe(main_metrics(ready.tasks, train), main_metrics(ready.tasks, scores))
         self.unmeasured = False
         evaluated = Evaluated(self.loop.done, scores, overall(scores, ready.tasks), better)
+        if conflict is not None:
+            log.compared(self.loop.done, conflict)
         log.evaluated(evaluated)
         yield evaluated
+
+    def conflict(self) -> Conflict:
+        """How far the tasks' gradients in the encoder agree."""
+        gradients = {}
+        for name, batches in self.compared.items():
+            gradients[name] = gradient_of(self.ready.model, batches)
+            self.stop_if_asked()
+        return compare(gradients)
 
     def judge(self, scores: Scores) -> bool:
         """Whether these scores are the best so far."""

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from minbert.conflict import Conflict
 from minbert.durable import write_text
 from minbert.events import Evaluated
 from minbert.trainer import Step
@@ -41,6 +42,13 @@ class Log:
                 self.events.add_scalar(f"dev/{name}/{metric}", value, event.step)
         self.events.add_scalar("dev/overall", event.overall, event.step)
 
+    def compared(self, step: int, found: Conflict) -> None:
+        self.write({"step": step, "cosines": found.cosines, "norms": found.norms})
+        for pair, cosine in found.cosines.items():
+            self.events.add_scalar(f"cosine/{pair.replace(' ', '/')}", cosine, step)
+        for name, norm in found.norms.items():
+            self.events.add_scalar(f"norm/{name}", norm, step)
+
     def write(self, row: dict[str, Any]) -> None:
         self.file.write(json.dumps(row) + "\n")
 
@@ -57,6 +65,16 @@ def keep_until(path: Path, done: int, measured: bool) -> None:
             row = json.loads(line)
         except ValueError:
             continue
-        if row["step"] < done or (row["step"] == done and (measured or "scores" not in row)):
+        if row["step"] < done or (row["step"] == done and (measured or "losses" in row)):
             kept.append(line + "\n")
     write_text(path, "".join(kept))
+
+
+def steps_and_tokens(run: Path) -> tuple[int, int]:
+    """How many steps a run has done, on how many tokens."""
+    steps = tokens = 0
+    with (run / "metrics.jsonl").open(encoding="utf-8") as lines:
+        for line in map(json.loads, lines):
+            if "tokens" in line:
+                steps, tokens = steps + 1, tokens + line["tokens"]
+    return steps, tokens

@@ -156,8 +156,12 @@ class Selection:
     patience: int | None = None
     # how many dev rows of a task are scored while training; left out: all
     rows: int | None = None
+    # how many training rows of each task show at each evaluation whether gradients agree; left out, or 0: none
+    cosines: int | None = None
 
     def __post_init__(self) -> None:
+        if self.cosines is not None and self.cosines < 0:
+            raise ValueError("'cosines' is a number of rows, at least 0")
         if (self.patience is not None and self.patience < 1) or (self.rows is not None and self.rows < 1):
             raise ValueError("'patience' and 'rows' are at least 1")
 

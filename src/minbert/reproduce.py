@@ -14,6 +14,7 @@ from minbert.durable import write_json
 from minbert.errors import UserError
 from minbert.events import Event, Finished
 from minbert.hub import find_backbone
+from minbert.log import steps_and_tokens
 from minbert.prepare import count_parameters
 from minbert.pretrained import read_config
 from minbert.published import METRICS, Row, overall_of
@@ -201,11 +202,7 @@ class Reproduction:
         return Outcome(row, figures, failed=f"needs {missing[0]}" if missing else "", note=note)
 
     def cost(self, job: Job) -> Cost:
-        entry, steps, tokens = self.ledger[job.name], 0, 0
-        with (self.settings.out / job.name / "metrics.jsonl").open(encoding="utf-8") as lines:
-            for line in map(json.loads, lines):
-                if "tokens" in line:
-                    steps, tokens = steps + 1, tokens + line["tokens"]
+        entry, (steps, tokens) = self.ledger[job.name], steps_and_tokens(self.settings.out / job.name)
         return Cost(entry["seconds"], steps, tokens, entry["total"], entry["free"], entry["share"])
 
 

@@ -95,7 +95,6 @@ def about_this_run(ready: Prepared, skip_bad_rows: bool) -> dict[str, Any]:
         for name in ready.tasks
     }
     recipe = settled(ready)
-    backbone = [path for path in ready.backbone.iterdir() if path.suffix in (".safetensors", ".bin", ".json", ".txt")]
     package = Path(__file__).parent
     return {
         "state": "running",
@@ -114,11 +113,16 @@ def about_this_run(ready: Prepared, skip_bad_rows: bool) -> dict[str, Any]:
         "files": {name: asdict(task.files) for name, task in ready.tasks.items()},
         "sha256": {
             "data": {name: sha256(path) for name, path in data.items()},
-            "backbone": {path.name: sha256(path) for path in sorted(backbone)},
+            "backbone": {path.name: sha256(path) for path in backbone_files(ready.backbone)},
             "recipe": hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest(),
             "code": hashlib.sha256(b"".join(p.read_bytes() for p in sorted(package.rglob("*.py")))).hexdigest(),
         },
     }
+
+
+def backbone_files(folder: Path) -> list[Path]:
+    """What a backbone is: weights, shape and vocabulary."""
+    return sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".bin", ".json", ".txt"))
 
 
 def settled(ready: Prepared) -> dict[str, Any]:

@@ -1,0 +1,181 @@
+"""One training of a comparison, known by its content -> its result, however often it is killed on the way."""
+
+import hashlib
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+from minbert.durable import sha256, write_json
+from minbert.errors import UserError
+from minbert.events import Event, Finished, Started, Stopped
+from minbert.findings import Cost, Result
+from minbert.hub import find_backbone
+from minbert.learn import Asked, SaveEvery
+from minbert.log import steps_and_tokens
+from minbert.prepare import count_parameters
+from minbert.pretrained import read_config
+from minbert.recipe import Recipe
+from minbert.run import resume_run, start_run
+from minbert.rundir import backbone_files, is_locked, read_run
+from minbert.settled import written_out
+from minbert.table import locate
+from minbert.trainer import Step
+
+# seconds between two notes of how long a cell has trained, and between its checkpoints
+NOTE_EVERY, SAVE_EVERY = 5.0, 120.0
+# seconds to wait for the process of a killed driver, which ends with its step
+PATIENCE = 60.0
+
+# told now and then: steps done of all steps
+Tell = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A recipe with its seed, cut to the budget: all that a training depends on."""
+
+    key: str
+    label: str
+    recipe: Recipe
+    data_root: Path | None = None
+
+    def folder(self, comparison: Path) -> Path:
+        return comparison / "cells" / self.key
+
+
+def make_cell(label: str, recipe: Recipe, data_root: Path | None) -> Cell:
+    return Cell(content(recipe, data_root)[:20], label, recipe, data_root)
+
+
+def content(recipe: Recipe, data_root: Path | None) -> str:
+    """One name for the same recipe on the same data and weights, wherever their files lie."""
+    tasks = recipe.read_tasks()
+    table = written_out(recipe, tasks)
+    # what it is called and what is said about it change no number
+    table.pop("about", None)
+    for name, task in tasks.items():
+        table["tasks"][name]["task"] = {key: value for key, value in task.as_settings().items() if key != "files"}
+    parts = [(task, part) for task in tasks.values() for part in ("train", "dev") if getattr(task.files, part)]
+    data = [(task.name, part, fingerprint(locate(task, part, data_root))) for task, part in parts]
+    weights = [(path.name, fingerprint(path)) for path in backbone_files(find_backbone(recipe.backbone))]
+    # the folder's own name says nothing about the weights in it
+    table.pop("backbone")
+    return hashlib.sha256(json.dumps([table, data, weights], sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def fingerprint(path: Path) -> str:
+    return sha256(path)
+
+
+def train_cell(cell: Cell, comparison: Path, tell: Tell, asked: Asked) -> Result:
+    """Train, go on, or only read what is there. A mistake or a failure is a result too; Stopped is not."""
+    run = cell.folder(comparison)
+    done = read_result(run)
+    if done is not None:
+        return done
+    try:
+        wait_until_free(run)
+        for event in training(cell, run, asked):
+            if isinstance(event, Started):
+                tell(event.done, event.steps)
+            elif isinstance(event, Step):
+                tell(event.number, event.total)
+        result = finished(cell, run, comparison)
+    except Stopped:
+        raise
+    except Exception as wrong:  # whatever it is, it is this cell's, and the others can go on
+        reason = wrong.problem if isinstance(wrong, UserError) else f"{type(wrong).__name__}: {wrong}"
+        return Result(cell.key, cell.label, cell.recipe.seed, "failed", reason, run=str(run.relative_to(comparison)))
+    write_json(run / "result.json", asdict(result))
+    return result
+
+
+def training(cell: Cell, run: Path, asked: Asked) -> Iterator[Event]:
+    """The events of what is left to do, timed."""
+    about = read_run(run) if (run / "run.json").is_file() else {}
+    if about.get("state") == "finished":
+        # killed between the end of the training and its result
+        return
+    every = SaveEvery(seconds=SAVE_EVERY)
+    seconds = 0.0
+    if "recipe" in about and (run / "recipe.toml").is_file():
+        seconds = float(read_notes(run).get("seconds", 0.0))
+        events = resume_run(run, cell.recipe, data_root=cell.data_root, every=every, asked=asked)
+    else:
+        events = start_run(cell.recipe, run, data_root=cell.data_root, force=True, every=every, asked=asked)
+    last = noted = time.monotonic()
+    step = steps = 0
+    for event in events:
+        now = time.monotonic()
+        if isinstance(event, Step):
+            seconds, step, steps = seconds + now - last, event.number, event.total
+        if isinstance(event, Finished) or (step and now - noted > NOTE_EVERY):
+            notes = {"seconds": round(seconds, 2), "memory": most_memory(), "step": step, "steps": steps}
+            write_json(run / "notes.json", notes)
+            noted = now
+        yield event
+        last = time.monotonic()
+
+
+def finished(cell: Cell, run: Path, comparison: Path) -> Result:
+    about, notes = read_run(run), read_notes(run)
+    counts = count_parameters(cell.recipe, read_config(find_backbone(cell.recipe.backbone))[0])
+    steps, tokens = steps_and_tokens(run)
+    size = sum(path.stat().st_size for path in (run / "model").rglob("*") if path.is_file())
+    cost = Cost(notes["seconds"], steps, tokens, counts["total"], counts["free"], notes["memory"], size)
+    where = str(run.relative_to(comparison))
+    return Result(
+        cell.key, cell.label, cell.recipe.seed, "finished", "", about["scores"], about["overall"], cost, where
+    )
+
+
+def read_result(run: Path) -> Result | None:
+    """What a finished cell says of itself: written whole, so it is also there if the table of results is lost."""
+    try:
+        found = json.loads((run / "result.json").read_text(encoding="utf-8"))
+        return Result(**found | {"cost": Cost(**found["cost"])})
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError, KeyError):
+        raise UserError(f"{run / 'result.json'}: is no result.", "Remove this folder: it is trained again.") from None
+
+
+def read_notes(run: Path) -> dict[str, float]:
+    try:
+        notes: dict[str, float] = json.loads((run / "notes.json").read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    return notes
+
+
+def wait_until_free(run: Path) -> None:
+    end = time.monotonic() + PATIENCE
+    while run.is_dir() and is_locked(run) and time.monotonic() < end:
+        time.sleep(0.2)
+
+
+def most_memory() -> int:
+    """Bytes of this process at its largest."""
+    # Linux counts in KiB, macOS in bytes
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+class Orphaned:
+    """Asks a training to stop and save when the process that started it is gone, or a signal came."""
+
+    def __init__(self) -> None:
+        self.parent = os.getppid()
+        self.signal: int | None = None
+
+    def __call__(self) -> int | None:
+        return self.signal if os.getppid() == self.parent else 15
+
+    def note(self, number: int, frame: object) -> None:
+        self.signal = number

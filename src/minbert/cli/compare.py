@@ -1,0 +1,220 @@
+"""minbert compare: recipes x seeds under equal budgets, with paired statistics."""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from minbert.cli.options import DataRoot, Set
+from minbert.cli.screen import console, errors, plain, progress, table
+from minbert.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rich.progress import TaskID
+    from rich.table import Table
+
+    from minbert.compare import Budget, Sizing
+    from minbert.engines import Going
+    from minbert.findings import Contestant, Findings, Result
+    from minbert.sharing import Variant
+
+
+def compare(
+    recipes: Annotated[
+        list[str],
+        typer.Argument(metavar="RECIPE...", help="Recipe files, or names of shipped ones (`minbert recipes`)."),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="The folder of the comparison; what is done there is kept.")],
+    seeds: Annotated[str, typer.Option(help="How many seeds (0, 1, ...), or which: 3,5,8.")] = "5",
+    budget: Annotated[
+        str | None, typer.Option(help="Training time of a cell: 90s, 10m, 1h.", show_default=False)
+    ] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Or steps of a cell.", show_default=False)] = None,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="RECIPE", help="What the others are compared with; the first if left out.")
+    ] = None,
+    backbone: Annotated[
+        str | None, typer.Option(help="Train on this one instead of the recipes' own.", show_default=False)
+    ] = None,
+    data_root: DataRoot = None,
+    set_: Set = None,
+    sharing: Annotated[
+        Literal["none", "alone", "matrix"],
+        typer.Option(
+            help="Does sharing help? alone: also train each task of the baseline alone; matrix: and every pair of "
+            "tasks, with each other and one after the other."
+        ),
+    ] = "none",
+    cosines: Annotated[
+        int,
+        typer.Option(min=0, help="Training rows a task by which the cosines between gradients are watched; 0: not."),
+    ] = 32,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Cells at once; what suits this machine if left out.", show_default=False)
+    ] = None,
+    engine: Annotated[
+        Literal["local", "ray"], typer.Option(help="Processes of this machine, or an existing Ray cluster.")
+    ] = "local",
+) -> None:
+    """Which recipe is better, and can this be known? Trains every recipe with every seed under equal budgets.
+
+    A cell is one recipe with one seed. The budget cuts every epoch alike; reading and measuring come on top. Cells
+    are known by their content (recipe, data, weights, seed): the same command goes on after a kill, and with more
+    recipes or seeds it trains only what is new. A cell that fails is shown with its reason, and the others go on.
+
+    Differences are tested on the very same dev rows against the baseline, over seeds and rows, corrected for how
+    many there are. OUT gets report.html, report.md, results.csv and results.sqlite.
+
+    Example: minbert compare baseline papers/c-pals/pals-annealed --seeds 5 --budget 10m --data-root data --out cmp
+    """
+    from minbert.compare import Comparison
+    from minbert.conclusions import conclude
+    from minbert.engines import ENGINES
+    from minbert.report import write_comparison
+    from minbert.sharing import sharing_variants
+
+    overrides = [*(set_ or []), *([f"backbone={backbone}"] if backbone else [])]
+    variants = read_variants(recipes, overrides, cosines)
+    if baseline is not None and baseline not in recipes:
+        raise UserError(f"--baseline {baseline}: is not among the recipes.", f"One of: {', '.join(recipes)}.")
+    chosen = baseline or recipes[0]
+    own = next(variant for variant in variants if variant.label == chosen)
+    besides = [] if sharing == "none" else sharing_variants(own, matrix=sharing == "matrix")
+    work = Comparison(out, variants, read_seeds(seeds), read_budget(budget, steps), besides)
+    work.check(data_root)
+    try:
+        watch_cells(work.train(ENGINES[engine](out, jobs), data_root, chosen), len(work.variants) * len(work.seeds))
+    except (KeyboardInterrupt, SystemExit) as stopped:
+        errors.print("Stopped; what was going has saved itself. The same command goes on.")
+        code = stopped.code if isinstance(stopped, SystemExit) else 130
+        raise typer.Exit(code if isinstance(code, int) else 1) from None
+    findings = conclude(out)
+    write_comparison(findings, out)
+    show_findings(findings)
+    console.print(f"The report: {plain(shlex.quote(str(out / 'report.html')))} (also report.md, results.csv)")
+    if not findings.complete:
+        raise typer.Exit(1)
+
+
+def read_variants(names: Sequence[str], overrides: list[str], cosines: int) -> "list[Variant]":
+    """Each recipe, watching its tasks' gradients if it has several."""
+    from dataclasses import replace
+
+    from minbert.cookbook import read_recipe
+    from minbert.sharing import Variant
+
+    variants = []
+    for name in names:
+        recipe = read_recipe(name, overrides)
+        if cosines and len(recipe.tasks) > 1:
+            recipe = replace(recipe, selection=replace(recipe.selection, cosines=cosines))
+        variants.append(Variant(name, recipe))
+    return variants
+
+
+def read_seeds(text: str) -> list[int]:
+    """5: the first five; 3,5,8: these."""
+    try:
+        numbers = [int(word) for word in text.split(",")]
+        found = list(range(numbers[0])) if len(numbers) == 1 else numbers
+    except ValueError:
+        found = []
+    if not found or min(found) < 0 or len(set(found)) < len(found):
+        raise UserError(f"--seeds {text}: neither a number of seeds nor a list of them.", "For example: 5, or 3,5,8.")
+    return found
+
+
+def read_budget(time: str | None, steps: int | None) -> "Budget":
+    from minbert.compare import Budget
+    from minbert.durations import seconds
+
+    if time is not None and steps is not None:
+        raise UserError("--budget and --steps: a cell has one limit.", "Give one of them.")
+    try:
+        return Budget(None if time is None else seconds(time), steps)
+    except ValueError as wrong:
+        raise UserError(f"--budget: {wrong}.", "Write for example 90s, 5m or 1h.") from None
+
+
+def watch_cells(events: "Iterable[Sizing | Going | Result]", total: int) -> None:
+    """A bar for all cells, one for each that is going, and a line for each that ended."""
+    from minbert.compare import Sizing
+    from minbert.findings import Result
+
+    with progress() as bar:
+        everything = bar.add_task("cells", total=total, note="")
+        going: dict[str, TaskID] = {}
+        for told in events:
+            if isinstance(told, Sizing):
+                bar.update(everything, note=f"timing the steps of {plain(told.label)}")
+            elif isinstance(told, Result):
+                if told.key in going:
+                    bar.remove_task(going.pop(told.key))
+                bar.advance(everything)
+                bar.console.print(f"  {line_of(told)}", soft_wrap=True)
+            else:
+                if told.cell.key not in going:
+                    name = f"{plain(told.cell.label)}, seed {told.cell.recipe.seed}"
+                    going[told.cell.key] = bar.add_task(name, total=told.total, note="")
+                bar.update(everything, note="")
+                bar.update(going[told.cell.key], completed=told.done, total=told.total)
+
+
+def line_of(result: "Result") -> str:
+    head = f"{plain(result.label)}, seed {result.seed}: "
+    if result.state != "finished" or result.overall is None:
+        return f"{head}[red]{result.state}[/]: {plain(result.reason)}"
+    scores = "  ".join(f"{name} {next(iter(found.values())):.3f}" for name, found in result.scores.items())
+    return f"{head}{scores}  overall [bold]{result.overall:.3f}[/]"
+
+
+def show_findings(findings: "Findings") -> None:
+    console.print(findings_table(findings))
+    for contestant in findings.contestants:
+        for line in against(contestant, findings):
+            console.print(line, soft_wrap=True)
+        for seed, reason in contestant.failed.items():
+            console.print(f"{plain(contestant.label)}, seed {seed} [red]failed[/]: {plain(reason)}", soft_wrap=True)
+        if contestant.missing:
+            numbers = ", ".join(map(str, contestant.missing))
+            console.print(f"{plain(contestant.label)}: seeds {numbers} are missing", soft_wrap=True)
+    if not findings.complete:
+        console.print("[red]Incomplete[/]: the ranking is of what there is. The same command trains what is missing.")
+    console.print(
+        f"Mean ± standard deviation over seeds; differences from {plain(findings.baseline)} with 95 % intervals over "
+        f"seeds and dev rows; p corrected for {findings.tested} comparisons (Holm).",
+        style="dim",
+    )
+
+
+def findings_table(findings: "Findings") -> "Table":
+    """The best first; the main metric of each task, and what a training cost."""
+    short = {measure: measure.rpartition(".")[0] or measure for measure in findings.measures}
+    made = table("recipe", *short.values(), "seconds", "free", right=(*short.values(), "seconds", "free"))
+    for contestant in findings.contestants:
+        cost = contestant.cost
+        spent = ["", ""] if cost is None else [f"{cost.seconds:,.0f}", f"{cost.free / 1e6:.1f}M"]
+        made.add_row(plain(contestant.label), *(mean_of(contestant, measure) for measure in short), *spent)
+    return made
+
+
+def mean_of(contestant: "Contestant", measure: str) -> str:
+    found = contestant.summaries.get(measure)
+    if found is None:
+        return ""
+    return f"{found.mean:.3f}" if found.sd is None else f"{found.mean:.3f} ± {found.sd:.3f}"
+
+
+def against(contestant: "Contestant", findings: "Findings") -> "Iterator[str]":
+    """The overall difference from the baseline, and those on single tasks that are evident."""
+    from minbert.findings import NO_EVIDENCE, OVERALL
+
+    for measure, found in sorted(contestant.differences.items(), key=lambda each: each[0] != OVERALL):
+        if measure == OVERALL or found.verdict != NO_EVIDENCE:
+            verdict = found.verdict if found.verdict == NO_EVIDENCE else f"[bold]{found.verdict}[/]"
+            interval = plain(f"{found.value:+.3f} [{found.low:+.3f}, {found.high:+.3f}]")
+            yield f"{plain(contestant.label)}: {measure} {interval}, {verdict} (p {found.corrected:.2g})"

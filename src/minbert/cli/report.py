@@ -1,0 +1,58 @@
+"""minbert report: a page about a run's errors, or about a comparison."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from minbert.cli.screen import console, plain
+from minbert.errors import UserError
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="RUN|COMPARISON", help="A run, or what `minbert compare` made.")],
+    other: Annotated[
+        Path | None, typer.Argument(metavar="RUN", help="A second run: where do the two disagree?", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Where the pages go; RUN/report or the comparison if left out.")
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Also write a comparison's plots as SVG files.")
+    ] = None,
+) -> None:
+    """Look at the errors of a run, or see a comparison again: one HTML page, with Markdown and CSV beside it.
+
+    Of a run: confusions, calibration, scores against gold, slices by length, overlap and label, the hardest examples,
+    and which dev rows stand in the training data. With a second run: where one is right and the other wrong.
+
+    Example: minbert report runs/baseline
+    """
+    if (folder / "compare.json").is_file():
+        page = of_comparison(folder, out or folder, figures)
+    elif (folder / "run.json").is_file():
+        page = of_run(folder, other, out or folder / "report")
+    else:
+        raise UserError(
+            f"{folder}: neither a run nor a comparison.", "`minbert train` and `minbert compare` make them."
+        )
+    console.print(f"The report: {plain(page)}", soft_wrap=True)
+
+
+def of_comparison(folder: Path, out: Path, figures: Path | None) -> Path:
+    from minbert.conclusions import conclude
+    from minbert.report import write_comparison, write_figures
+
+    findings = conclude(folder)
+    write_comparison(findings, out)
+    if figures is not None:
+        write_figures(findings, figures)
+    return out / "report.html"
+
+
+def of_run(folder: Path, other: Path | None, out: Path) -> Path:
+    from minbert.analysis import analyse_run
+    from minbert.report import write_run
+
+    write_run(analyse_run(folder, other), out)
+    return out / "report.html"

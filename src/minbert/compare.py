@@ -1,0 +1,174 @@
+"""Recipes x seeds -> trained cells under equal budgets; what is done is never done again."""
+
+import hashlib
+import multiprocessing
+import shlex
+import sys
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from torch import set_num_threads
+
+from minbert.budget import share_for, share_for_steps, within
+from minbert.cells import Cell, make_cell, read_result
+from minbert.durable import hold, write_json
+from minbert.engines import Engine, Going
+from minbert.errors import UserError
+from minbert.findings import Result
+from minbert.hub import find_backbone
+from minbert.prepare import outline
+from minbert.pretrained import read_config
+from minbert.recipe import Recipe
+from minbert.sharing import Variant
+from minbert.store import Store
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What every cell may cost: seconds of training, or steps; neither: whole recipes."""
+
+    seconds: float | None = None
+    steps: int | None = None
+
+    def __str__(self) -> str:
+        if self.steps is not None:
+            return f"{self.steps:,} steps a training"
+        if self.seconds is None:
+            return "whole recipes"
+        minutes = f"{self.seconds / 60:g} minutes" if self.seconds >= 120 else f"{self.seconds:g} seconds"
+        return f"{minutes} of training each"
+
+    def part(self, share: float) -> "Budget":
+        """Of a variant that trains only some of the tasks."""
+        return Budget(
+            None if self.seconds is None else self.seconds * share,
+            None if self.steps is None else max(1, round(self.steps * share)),
+        )
+
+    def share_of(self, recipe: Recipe, data_root: Path | None) -> float:
+        """How much of each epoch of a recipe that is, here."""
+        if self.steps is not None:
+            return share_for_steps(recipe, self.steps, data_root)
+        return recipe.share if self.seconds is None else share_for(recipe, self.seconds, data_root)
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """How long the steps of a recipe take is being found out."""
+
+    label: str
+
+
+class Comparison:
+    """The folder of a comparison: cells, their results, and what was asked last."""
+
+    def __init__(
+        self,
+        folder: Path,
+        compared: Sequence[Variant],
+        seeds: Sequence[int],
+        budget: Budget,
+        sharing: Sequence[Variant] = (),
+    ) -> None:
+        """`sharing`: what is trained besides, to see what sharing does."""
+        variants = [*compared, *sharing]
+        labels = [variant.label for variant in variants]
+        twice = [label for label in labels if labels.count(label) > 1]
+        if twice:
+            raise UserError(f"'{twice[0]}' is named twice.", "Name each recipe once.")
+        self.folder = folder
+        self.variants = {variant.label: variant for variant in variants}
+        self.compared = [variant.label for variant in compared]
+        self.seeds = tuple(seeds)
+        self.budget = budget
+
+    @property
+    def store(self) -> Store:
+        return Store(self.folder / "results.sqlite")
+
+    def train(self, engine: Engine, data_root: Path | None, baseline: str) -> Iterator[Sizing | Going | Result]:
+        """Train what is missing. A cell that failed before is tried again: its reason may be gone."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with closing(hold(self.folder)):
+            cells = yield from self.cells(data_root, engine.threads)
+            self.write_plan(cells, baseline)
+            known = self.known(cells)
+            yield from known.values()
+            # seeds outside, recipes inside: stopped early, every recipe has as many seeds
+            for told in engine.run([cell for cell in unique(cells) if cell.key not in known]):
+                if isinstance(told, Result):
+                    self.store.put(told)
+                yield told
+
+    def check(self, data_root: Path | None) -> None:
+        """A mistake in any recipe, or a missing file, is found before anything is trained."""
+        for variant in self.variants.values():
+            recipe = variant.recipe
+            outline(recipe, recipe.read_tasks(), read_config(find_backbone(recipe.backbone))[0])
+            self.asked(variant, data_root)
+
+    def cells(self, data_root: Path | None, threads: int) -> Generator[Sizing, None, list[Cell]]:
+        """Every variant with every seed, cut to the budget."""
+        cut = {}
+        for label, variant in self.variants.items():
+            asked = self.asked(variant, data_root)
+            share = self.store.share(asked)
+            if share is None:
+                yield Sizing(label)
+                share = apart(self.budget.part(variant.part), variant.recipe, data_root, threads)
+                self.store.put_share(asked, share)
+            limited = self.budget.steps is not None or self.budget.seconds is not None
+            cut[label] = within(variant.recipe, share) if limited else variant.recipe
+        return [
+            make_cell(label, replace(recipe, seed=seed), data_root)
+            for seed in self.seeds
+            for label, recipe in cut.items()
+        ]
+
+    def asked(self, variant: Variant, data_root: Path | None) -> str:
+        """What a share was found for: it is found once, so that a cell is known again."""
+        recipe = make_cell("", replace(variant.recipe, seed=0), data_root).key
+        return hashlib.sha256(repr((recipe, self.budget.part(variant.part))).encode()).hexdigest()
+
+    def known(self, cells: Sequence[Cell]) -> dict[str, Result]:
+        """What is finished, in the table of results or, if the driver was killed before it got there, in a cell."""
+        rows, found = self.store.results(), {}
+        for cell in unique(cells):
+            row = rows.get(cell.key)
+            if row is None or row.state != "finished":
+                row = read_result(cell.folder(self.folder))
+                if row is not None:
+                    self.store.put(row)
+            if row is not None:
+                found[cell.key] = row
+        return found
+
+    def write_plan(self, cells: Sequence[Cell], baseline: str) -> None:
+        """What was asked, for whoever makes the report again."""
+        plan: dict[str, Any] = {
+            "command": shlex.join(["minbert", *sys.argv[1:]]),
+            "baseline": baseline,
+            "budget": str(self.budget),
+            "seeds": self.seeds,
+            "compared": self.compared,
+            "tasks": list(self.variants[baseline].recipe.tasks),
+            "cells": [{"key": cell.key, "label": cell.label, "seed": cell.recipe.seed} for cell in cells],
+        }
+        write_json(self.folder / "compare.json", plan)
+
+
+def apart(budget: Budget, recipe: Recipe, data_root: Path | None, threads: int) -> float:
+    """In a process like those of the cells: the model and the data that are timed are gone with it."""
+    if budget.seconds is None:
+        return budget.share_of(recipe, data_root)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), set_num_threads, (threads,)) as pool:
+        return pool.submit(budget.share_of, recipe, data_root).result()
+
+
+def unique(cells: Sequence[Cell]) -> list[Cell]:
+    """Two recipes may come to the same training, as on another backbone than theirs."""
+    return list({cell.key: cell for cell in reversed(cells)}.values())[::-1]

@@ -1,0 +1,96 @@
+"""The folder of a comparison -> everything that it found."""
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from minbert.errors import UserError
+from minbert.findings import Findings, Result
+from minbert.rundir import read_run
+from minbert.sharing import does_sharing_help
+from minbert.store import Store
+from minbert.task import Task, read_task
+from minbert.verdicts import give_verdicts
+
+# of a long sha256, so much is enough to tell two files apart
+SHOWN = 16
+
+
+def conclude(folder: Path) -> Findings:
+    """From what was asked last; the folder may hold more."""
+    plan = read_plan(folder)
+    results = planned(folder, plan)
+    baseline: str = plan["baseline"]
+    about = first_run(folder, [each for each in results if each.label == baseline] + results)
+    tasks = tasks_of_run(folder, about)
+    labels: list[str] = plan["compared"]
+    competing = [each for each in results if each.label in labels]
+    verdicts = give_verdicts(competing, labels, baseline, tasks, folder)
+    gains, transfers = does_sharing_help(results, baseline, plan["tasks"], tasks, folder)
+    return Findings(
+        title=f"{baseline} and {len(labels) - 1} other{'s' if len(labels) != 2 else ''}",
+        baseline=baseline,
+        tasks=tasks,
+        measures=verdicts.measures,
+        seeds=verdicts.seeds,
+        contestants=verdicts.contestants,
+        # cells that only show whether sharing helps count too
+        complete=verdicts.complete and all(each.state == "finished" for each in results),
+        budget=plan["budget"],
+        backbone=about.get("backbone", ""),
+        tested=verdicts.tested,
+        commands=(plan["command"], f"minbert report {folder}"),
+        provenance=provenance(about),
+        gains=gains,
+        transfers=transfers,
+    )
+
+
+def read_plan(folder: Path) -> dict[str, Any]:
+    path = folder / "compare.json"
+    try:
+        plan: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{folder}: not a comparison.", "`minbert compare RECIPE... --out DIR` makes one.") from None
+    except ValueError as wrong:
+        raise UserError(f"{path}: not JSON: {wrong}", "Run the same `minbert compare` again.") from None
+    return plan
+
+
+def planned(folder: Path, plan: Mapping[str, Any]) -> list[Result]:
+    """What came of each cell that was asked for; two labels may have the same training."""
+    known, found = Store(folder / "results.sqlite").results(), []
+    for cell in plan["cells"]:
+        nothing = Result(cell["key"], cell["label"], cell["seed"], "missing", "not trained yet")
+        found.append(replace(known.get(cell["key"], nothing), label=cell["label"], seed=cell["seed"]))
+    return found
+
+
+def first_run(folder: Path, results: Sequence[Result]) -> dict[str, Any]:
+    """What the first finished training says of itself; the baseline's if it has one."""
+    run = next((folder / each.run for each in results if each.state == "finished"), None)
+    if run is None:
+        reasons = "\n".join(dict.fromkeys(f"{each.label}: {each.reason}" for each in results))
+        raise UserError(f"{folder}: nothing is finished yet.\n{reasons}", "The same `minbert compare` goes on.")
+    return read_run(run) | {"folder": run}
+
+
+def tasks_of_run(folder: Path, about: Mapping[str, Any]) -> dict[str, Task]:
+    names = about["recipe"]["tasks"]
+    return {name: read_task(name, str((about["folder"] / "tasks" / f"{name}.toml").resolve())) for name in names}
+
+
+def provenance(about: Mapping[str, Any]) -> dict[str, str]:
+    versions = {f"{name} version": value for name, value in about["versions"].items()}
+    data = {f"{name} data": value[:SHOWN] for name, value in about["sha256"]["data"].items()}
+    return {
+        **versions,
+        "computes in": about["computes_in"],
+        "device": about["device"],
+        "report made on": platform.platform(),
+        "code": about["sha256"]["code"][:SHOWN],
+        **data,
+    }

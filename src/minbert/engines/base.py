@@ -1,0 +1,45 @@
+"""What every engine has: cells in, results out, in any order."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from minbert.cells import Cell
+from minbert.findings import Result
+
+
+@dataclass(frozen=True)
+class Going:
+    """How far a cell has come: steps done of all steps."""
+
+    cell: Cell
+    done: int
+    total: int
+
+
+class Engine(ABC):
+    """Trains cells into the folder of a comparison.
+
+    A cell writes its result into its own folder before anybody hears of it, and a cell that is begun twice goes on
+    from its checkpoint: so an engine may lose workers, or be killed, without losing more than the last steps.
+    """
+
+    def __init__(self, comparison: Path, jobs: int | None) -> None:
+        """`jobs`: how many cells at once; None: what suits the machine."""
+        self.comparison = comparison
+        self.jobs = jobs
+
+    @property
+    @abstractmethod
+    def threads(self) -> int:
+        """Threads of a cell: steps are timed as they will run."""
+
+    @abstractmethod
+    def run(self, cells: Sequence[Cell]) -> Iterator[Going | Result]:
+        """Train them all. Leaving the iterator early makes what is going save itself and stop."""
+
+    def lost(self, cell: Cell, reason: str) -> Result:
+        """The result of a cell whose worker died."""
+        where = str(cell.folder(self.comparison).relative_to(self.comparison))
+        return Result(cell.key, cell.label, cell.recipe.seed, "failed", reason, run=where)

@@ -1,0 +1,54 @@
+"""Findings and analyses -> pages: one HTML file without needs, the same in Markdown, plain numbers as CSV, figures."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from minbert.durable import write_text
+from minbert.findings import Findings
+from minbert.report import plain
+from minbert.report.blocks import WIDE, Page
+from minbert.report.comparison import comparison_page
+from minbert.report.html import html_of
+from minbert.report.markdown import markdown_of
+from minbert.report.svg import file_name, with_legend, write_svg
+
+if TYPE_CHECKING:
+    # scipy, which it needs, takes a second
+    from minbert.analysis import RunAnalysis
+
+
+def write_comparison(findings: Findings, folder: Path) -> list[Path]:
+    """report.html, report.md, results.csv and tables/; gives the files that were written."""
+    return write_page(comparison_page(findings), plain.tables(findings), folder)
+
+
+def write_run(analysis: "RunAnalysis", folder: Path) -> list[Path]:
+    from minbert.report.mistakes import run_page
+    from minbert.report.plain_run import run_tables
+
+    return write_page(run_page(analysis), run_tables(analysis), folder)
+
+
+def write_figures(findings: Findings, folder: Path) -> list[Path]:
+    """Every chart of a comparison as an SVG file of its own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths: list[Path] = []
+    for figure in comparison_page(findings).figures():
+        name = path_name = file_name(figure.name)
+        while (path := folder / f"{path_name}.svg") in paths:
+            # labels that differ only in what a file name cannot hold
+            path_name = f"{name}-{len(paths)}"
+        write_svg(path, with_legend(figure.draw(WIDE), figure.legend))
+        paths.append(path)
+    return paths
+
+
+def write_page(page: Page, tables: Mapping[str, plain.Rows], folder: Path) -> list[Path]:
+    texts = {name: plain.csv_text(rows) for name, rows in tables.items()}
+    texts |= {"report.md": markdown_of(page), "report.html": html_of(page)}
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, text)
+    return [folder / name for name in texts]

@@ -1,0 +1,59 @@
+"""A grid of numbers whose ground is the stronger the larger they are; below 0 in the other colour."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from minbert.report.charts import NARROW
+from minbert.report.svg import LETTER, Drawing, shorten, tell
+
+
+@dataclass(frozen=True)
+class Square:
+    # -1 to 1: the strength of the ground
+    weight: float
+    words: str
+    tip: str = ""
+    # stands out: a verdict, or the diagonal
+    strong: bool = False
+
+
+def heatmap(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    squares: Sequence[Sequence[Square | None]],
+    down: str,
+    across: str,
+    width: float,
+) -> Drawing:
+    """`down` and `across` say what rows and columns are."""
+    narrow = width < NARROW
+    left = min(max(len(name) for name in [*rows, down]) * LETTER + 16, width * (0.3 if narrow else 0.28))
+    side = min((width - left) / len(columns), 200.0)
+    # about as high as what stands beside it, however many rows
+    tall = max(30.0, min(250.0 / len(rows), side, 100.0))
+    top = 44.0
+    drawing = Drawing(
+        left + side * len(columns), top + tall * len(rows) + 2, f"a grid of {down} (rows) by {across} (columns)"
+    )
+    drawing.text(left + side * len(columns) / 2, 12, across, "name middle")
+    drawing.text(0, 34, shorten(down, left), "name")
+    for j, name in enumerate(columns):
+        drawing.text(left + side * (j + 0.5), 34, shorten(name, side - 4), "tick middle")
+    for i, name in enumerate(rows):
+        drawing.text(left - 10, top + tall * (i + 0.5) + 4, shorten(name, left - 12), "tick end")
+        for j, square in enumerate(squares[i]):
+            draw_square(drawing, square, left + side * j, top + tall * i, side, tall)
+    return drawing
+
+
+def draw_square(drawing: Drawing, square: Square | None, x: float, y: float, side: float, tall: float) -> None:
+    if square is None:
+        drawing.rect(x + 1.5, y + 1.5, side - 3, tall - 3, "void", rx=4)
+        return
+    tone = "worse" if square.weight < 0 else "better"
+    group = drawing.group(f"square {tone}{' strong' if square.strong else ''}")
+    ground = drawing.rect(x + 1.5, y + 1.5, side - 3, tall - 3, "cell", group, rx=4)
+    ground.set("style", f"--weight:{min(1.0, abs(square.weight)):.3f}")
+    drawing.text(x + side / 2, y + tall / 2 + 4, square.words, "middle", group)
+    if square.tip:
+        tell(group, square.tip)

@@ -1,0 +1,156 @@
+"""Findings -> does sharing an encoder help? Tasks alone and together, what each does for the others, gradients."""
+
+from functools import partial
+
+from minbert.findings import NO_EVIDENCE, Findings, Transfer
+from minbert.report.blocks import (
+    Beside,
+    Block,
+    Cell,
+    Column,
+    Figure,
+    Heading,
+    Legend,
+    Option,
+    Section,
+    Table,
+    Words,
+    choose,
+)
+from minbert.report.charts.forest import Row, forest
+from minbert.report.charts.heatmap import Square, heatmap
+from minbert.report.charts.lines import Series, lines
+from minbert.report.numbers import between, chance, places, signed
+from minbert.report.ranking import difference_cells, plus_minus
+from minbert.report.svg import Drawing
+from minbert.report.words import METRICS, listed
+
+HOW = {
+    "with": ("Trained with", "the source in the same training, beside the target alone"),
+    "then": ("Trained before", "the source first and then the target, beside the target alone"),
+}
+
+
+def section(findings: Findings) -> Section:
+    blocks = (*gains(findings), *transfers(findings), *cosines(findings))
+    return Section("sharing", "Sharing", "Does sharing help?", answer(findings), blocks)
+
+
+def answer(findings: Findings) -> str:
+    """In words, from the verdicts."""
+    helped = [gain.task for gain in findings.gains if gain.difference.verdict == "better"]
+    harmed = [gain.task for gain in findings.gains if gain.difference.verdict == "worse"]
+    unclear = [gain.task for gain in findings.gains if gain.difference.verdict == NO_EVIDENCE]
+    said = []
+    if helped:
+        said.append(f"Training together helps {listed(helped)}.")
+    if harmed:
+        said.append(f"Training together harms {listed(harmed)}.")
+    if unclear:
+        said.append(f"For {listed(unclear)} there is no evidence of a difference.")
+    return " ".join(said)
+
+
+def gains(findings: Findings) -> tuple[Block, ...]:
+    if not findings.gains:
+        return ()
+    digits = places((gain.difference.high - gain.difference.low) / 4 for gain in findings.gains)
+    columns = ("Task", "Alone", "Together", "Difference", "Verdict", "p")
+    rows = tuple(
+        (
+            Cell(gain.task, gain.task, note=metric_of(findings, gain.task)),
+            *(Cell(plus_minus(each, digits), each.mean) for each in (gain.alone, gain.together)),
+            *difference_cells(gain.difference, digits),
+        )
+        for gain in findings.gains
+    )
+    table = Table(
+        "Each task alone and together", tuple(Column(name, name not in ("Task", "Verdict")) for name in columns), rows
+    )
+    bars = [Row(gain.task, gain.difference) for gain in findings.gains]
+    caption = "All tasks in one model minus a model for each task, with 95 % intervals: right of 0, sharing helps."
+    figure = Figure("sharing-gains", lambda width: forest(bars, "together minus alone", digits, width), caption)
+    return Heading("Alone or together"), figure, table
+
+
+def metric_of(findings: Findings, task: str) -> str:
+    metric = findings.tasks[task].metric if task in findings.tasks else ""
+    return METRICS.get(metric, metric)
+
+
+def transfers(findings: Findings) -> tuple[Block, ...]:
+    found = {how: [each for each in findings.transfers if each.how == how] for how in HOW}
+    figures = tuple(
+        Figure(f"transfer-{how}", partial(matrix, found[how], how), f"{HOW[how][0]}: {HOW[how][1]}.")
+        for how in HOW
+        if found[how]
+    )
+    if not figures:
+        return ()
+    lead = Words("Rows are the source, columns the target. A frame marks a verdict; without one, there is no evidence.")
+    return Heading("What each task does for the others"), lead, Beside(figures), transfer_table(findings)
+
+
+def matrix(found: list[Transfer], how: str, width: float) -> Drawing:
+    """Half as wide as other figures, since two stand side by side."""
+    digits = places((each.difference.high - each.difference.low) / 4 for each in found)
+    sources = list(dict.fromkeys(each.source for each in found))
+    targets = list(dict.fromkeys(each.target for each in found))
+    names = [*sources, *(target for target in targets if target not in sources)]
+    rows, columns = [n for n in names if n in sources], [n for n in names if n in targets]
+    most = max(abs(each.difference.value) for each in found) or 1.0
+    known = {(each.source, each.target): each for each in found}
+
+    def square(each: Transfer | None) -> Square | None:
+        if each is None:
+            return None
+        d = each.difference
+        words = signed(d.value, digits)
+        tip = f"{each.source} {'with' if how == 'with' else 'then'} {each.target}: {words}"
+        tip += f" {between(d.low, d.high, digits, sign=True)}\n{d.verdict}, corrected p {chance(d.corrected)}"
+        return Square(d.value / most, words, tip, strong=d.verdict != NO_EVIDENCE)
+
+    squares = [[square(known.get((row, column))) for column in columns] for row in rows]
+    return heatmap(rows, columns, squares, "source", "target", min(width, 470.0))
+
+
+def transfer_table(findings: Findings) -> Table:
+    digits = places((each.difference.high - each.difference.low) / 4 for each in findings.transfers)
+    names = ("Source", "Target", "How", "Difference", "Verdict", "p")
+    columns = tuple(Column(name, name in ("Difference", "p")) for name in names)
+    rows = tuple(
+        (
+            *(Cell(words, words) for words in (each.source, each.target, each.how)),
+            *difference_cells(each.difference, digits),
+        )
+        for each in findings.transfers
+    )
+    return Table("Transfer between tasks", columns, rows, fold="Every transfer with its interval")
+
+
+def cosines(findings: Findings) -> tuple[Block, ...]:
+    """How far the tasks pull the encoder the same way, a picture a recipe."""
+    pairs = list(dict.fromkeys(pair for each in findings.contestants for pair in each.cosines))
+    if not pairs:
+        return ()
+    colours = {pair: f"s{i % 8 + 1}{' dashed' if i >= 8 else ''}" for i, pair in enumerate(pairs)}
+    legend = tuple((name_of(pair), colours[pair]) for pair in pairs)
+    caption = (
+        "The cosine between two tasks' gradients in the shared encoder: above 0 they pull the same way, "
+        "below 0 against each other."
+    )
+
+    def show(label: str, series: list[Series]) -> Figure:
+        title = "cosine between gradients"
+        return Figure(f"cosines-{label}", lambda w: lines(series, title, 2, w, zero=True), caption, legend)
+
+    options = [
+        Option(each.label, each.label, (show(each.label, series),))
+        for each in findings.contestants
+        if (series := [Series(name_of(pair), colours[pair], curve) for pair, curve in each.cosines.items()])
+    ]
+    return Heading("Do the tasks pull the same way?"), Legend(legend), *choose("recipe", "Recipe", options)
+
+
+def name_of(pair: tuple[str, str]) -> str:
+    return f"{pair[0]} and {pair[1]}"

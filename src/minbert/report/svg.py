@@ -1,0 +1,126 @@
+"""Marks -> SVG: a page's own charts, or files that stand alone. Colours are classes, so that a page's style rules."""
+
+import re
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from minbert.durable import write_text
+
+PAGES = Path(__file__).parent / "pages"
+# what XML cannot hold, though a user's label may
+UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+# a letter of a system font at 12 px is about this wide
+LETTER = 6.4
+
+
+class Drawing:
+    """An SVG picture that is drawn mark by mark; y grows downwards."""
+
+    def __init__(self, width: float, height: float, label: str) -> None:
+        self.width, self.height = width, height
+        size = {"viewBox": f"0 0 {number(width)} {number(height)}", "width": number(width), "height": number(height)}
+        self.root = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "class": "chart", "role": "img", **size})
+        self.root.set("aria-label", clean(label))
+
+    def group(self, style: str = "", inside: Element | None = None, series: str = "") -> Element:
+        """`series`: what the legend shows or hides."""
+        group = self.mark("g", {}, style, inside)
+        if series:
+            group.set("data-series", clean(series))
+        return group
+
+    def mark(self, name: str, places: Mapping[str, float | str], style: str, inside: Element | None = None) -> Element:
+        attributes = {key: clean(x) if isinstance(x, str) else number(x) for key, x in places.items()}
+        if style:
+            attributes["class"] = style
+        return SubElement(self.root if inside is None else inside, name, attributes)
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, style: str, inside: Element | None = None) -> Element:
+        return self.mark("line", {"x1": x1, "y1": y1, "x2": x2, "y2": y2}, style, inside)
+
+    def rect(
+        self, x: float, y: float, width: float, height: float, style: str, inside: Element | None = None, rx: float = 0
+    ) -> Element:
+        places = {"x": x, "y": y, "width": max(0, width), "height": max(0, height), "rx": rx}
+        return self.mark("rect", places, style, inside)
+
+    def dot(self, x: float, y: float, radius: float, style: str, inside: Element | None = None) -> Element:
+        return self.mark("circle", {"cx": x, "cy": y, "r": radius}, style, inside)
+
+    def path(
+        self, points: list[tuple[float, float]], style: str, inside: Element | None = None, closed: bool = False
+    ) -> Element:
+        steps = " L".join(f"{number(x)} {number(y)}" for x, y in points)
+        return self.mark("path", {"d": f"M{steps}{'Z' if closed else ''}"}, style, inside)
+
+    def text(self, x: float, y: float, words: str, style: str = "", inside: Element | None = None) -> Element:
+        """Style holds the anchor too: "end" or "middle"."""
+        element = self.mark("text", {"x": x, "y": y}, style, inside)
+        element.text = clean(words)
+        return element
+
+    def markup(self) -> str:
+        return ElementTree.tostring(self.root, encoding="unicode")
+
+
+def tell(mark: Element, words: str) -> None:
+    """What a reader sees who points at a mark."""
+    title = Element("title")
+    title.text = clean(words)
+    mark.insert(0, title)
+
+
+def number(x: float) -> str:
+    """A tenth of a pixel is enough."""
+    text = f"{x:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+def clean(words: str) -> str:
+    return UNPRINTABLE.sub("�", words)
+
+
+def shorten(words: str, room: float) -> str:
+    """As much of a text as fits into some pixels."""
+    letters = max(3, int(room / LETTER))
+    return words if len(words) <= letters else words[: letters - 1].rstrip() + "…"
+
+
+def file_name(words: str) -> str:
+    """A name that any system takes; what differs stays different, since names are short."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", words).strip("-.")[:120] or "figure"
+
+
+def with_legend(drawing: Drawing, entries: Sequence[tuple[str, str]]) -> Drawing:
+    """The names of the series below the chart, for a file that has no page around it."""
+    if not entries:
+        return drawing
+    x, y = 0.0, drawing.height + 20
+    for label, colour in entries:
+        room = len(label) * LETTER + 40
+        if x and x + room > drawing.width:
+            x, y = 0.0, y + 22
+        group = drawing.group(f"series {colour}")
+        drawing.line(x, y - 4, x + 16, y - 4, "curve", group)
+        drawing.text(x + 22, y, label, "label small", group)
+        x += room
+    drawing.height = y + 6
+    return drawing
+
+
+def write_svg(path: Path, drawing: Drawing, margin: int = 20) -> None:
+    """A file that looks the same wherever it is shown: its style and its ground are inside."""
+    root = deepcopy(drawing.root)
+    width, height = drawing.width + 2 * margin, drawing.height + 2 * margin
+    root.set("viewBox", f"{-margin} {-margin} {number(width)} {number(height)}")
+    root.set("width", number(width))
+    root.set("height", number(height))
+    corner = {"x": str(-margin), "y": str(-margin)}
+    root.insert(0, Element("rect", {**corner, "width": "100%", "height": "100%", "class": "paper", "rx": "8"}))
+    style = Element("style")
+    style.text = "".join((PAGES / name).read_text(encoding="utf-8") for name in ("colours.css", "chart.css"))
+    root.insert(0, style)
+    write_text(path, ElementTree.tostring(root, encoding="unicode") + "\n")

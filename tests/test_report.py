@@ -1,0 +1,251 @@
+"""Findings and analyses -> pages, Markdown, CSV and figures that say what was found, whatever the texts are."""
+
+import csv
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from minbert.findings import BETTER, NO_EVIDENCE, OVERALL, WORSE, Findings
+from minbert.report import write_comparison, write_figures, write_run
+from minbert.report.charts.scatter import Point, front, staircase
+from minbert.report.numbers import amount, chance, fixed, octets, places, seconds, signed
+from minbert.report.scales import Scale, decades, names_of, span, ticks
+from minbert.report.svg import Drawing, file_name, tell, write_svg
+from minbert.report.words import headline, listed, measures_in_order
+from tests.browser.samples import HOSTILE, analysis, broken, difference, one_seed, whole
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def judged(findings: Findings, **verdicts: str) -> Findings:
+    """The same findings with other verdicts on the overall score, by the first word of the label."""
+    contestants = tuple(
+        replace(each, differences={OVERALL: difference(0.01, verdicts[each.label.split()[0]])})
+        if each.label.split()[0] in verdicts
+        else each
+        for each in findings.contestants
+    )
+    return replace(findings, contestants=contestants)
+
+
+# ---- words --------------------------------------------------------------------------------------------
+
+
+def test_the_headline_follows_the_verdicts() -> None:
+    assert headline(whole()) == (
+        "“gradient surgery” is ahead of baseline by 0.0147 in overall score.",
+        "baseline is ahead of “frozen encoder” by 0.0662 in overall score.",
+        "There is no evidence of a difference between baseline and “low rank” or smart.",
+    )
+
+
+def test_without_any_verdict_no_recipe_is_called_better() -> None:
+    findings = judged(whole(), gradient=NO_EVIDENCE, low=NO_EVIDENCE, smart=NO_EVIDENCE, frozen=NO_EVIDENCE)
+    assert headline(findings) == ("There is no evidence that any recipe differs from baseline.",)
+
+
+def test_several_ahead_are_named_with_the_range_of_their_differences() -> None:
+    findings = judged(whole(), gradient=BETTER, low=BETTER, smart=WORSE, frozen=WORSE)
+    ahead, behind = headline(findings)
+    assert ahead.startswith("“gradient surgery” and “low rank” are ahead of baseline by 0.0100 to 0.0100")
+    assert behind.startswith("baseline is ahead of smart and “frozen encoder”")
+
+
+def test_of_many_names_the_first_few_are_said() -> None:
+    assert listed(["a", "b", "c", "d", "e"]) == "a, b, c, d and e"
+    assert listed(["a", "b", "c", "d", "e", "f"]) == "a, b, c, d and 2 others"
+
+
+def test_of_a_single_task_the_overall_score_is_not_told_twice() -> None:
+    assert measures_in_order(one_seed()) == ["sst.accuracy"]
+    assert measures_in_order(whole())[0] == OVERALL
+
+
+def test_numbers_as_people_read_them() -> None:
+    assert fixed(-0.5, 2) == "−0.50" and signed(0.5, 1) == "+0.5" and fixed(None, 2) == fixed(float("nan"), 2) == "–"
+    assert chance(0.0004) == "< 0.001" and chance(0.0312) == "0.031"
+    assert [amount(x) for x in (950, 1200, 12_345, 999_600, 22_720_000)] == [
+        "950",
+        "1,200",
+        "12.3 k",
+        "1.00 M",
+        "22.7 M",
+    ]
+    assert octets(91.4e6) == "91.4 MB" and seconds(42) == "42 s" and seconds(741) == "12.3 min"
+    # 0.0041: two digits of the spread are four decimals
+    assert places([0.0041]) == 4 and places([0.012]) == 3 and places([None]) == 3
+
+
+# ---- charts -------------------------------------------------------------------------------------------
+
+
+def test_ticks_are_round_and_inside() -> None:
+    assert ticks(0.03, 1.02, 5) == [0.2, 0.4, 0.6, 0.8, 1.0]
+    assert ticks(-0.011, 0.021, 3) == [-0.01, 0.0, 0.01, 0.02]
+    assert decades(9e3, 3e7) == [1e4, 1e5, 1e6, 1e7]
+    assert names_of([-0.05, 0.0, 0.05], sign=True) == ["−0.05", "0", "+0.05"]
+    assert Scale(0, 10, 100, 200)(2.5) == 125 and Scale(1, 100, 0, 10, log=True)(10) == 5
+
+
+@pytest.mark.parametrize("values", [[], [0.5], [0.0, 0.0], [float("nan"), 0.7]])
+def test_a_range_is_never_empty(values: list[float]) -> None:
+    low, high = span(values)
+    assert low < high and ticks(low, high)
+
+
+def test_nobody_on_the_front_is_beaten_at_the_same_cost() -> None:
+    points = [
+        Point(label, "s1", cost, score, None, None, "")
+        for label, cost, score in [
+            ("dear", 4, 0.8),
+            ("cheap", 1, 0.5),
+            ("beaten", 3, 0.6),
+            ("good", 2, 0.7),
+            ("twin", 2, 0.6),
+        ]
+    ]
+    assert [point.label for point in front(points)] == ["cheap", "good", "dear"]
+    assert staircase([(1, 9), (2, 5)]) == [(1, 9), (2, 9), (2, 5)]
+
+
+def test_a_figure_stands_alone_and_is_well_formed(tmp_path: Path) -> None:
+    drawing = Drawing(100, 50, f"about {HOSTILE}\x00")
+    tell(drawing.dot(1.26, -0.04, 3, "point"), "a < b & c")
+    write_svg(tmp_path / "a.svg", drawing)
+    root = ElementTree.parse(tmp_path / "a.svg").getroot()
+    assert root.get("aria-label") == f"about {HOSTILE}�"
+    assert "prefers-color-scheme: dark" in (root.findtext(f"{SVG}style") or "")
+    dot = root.find(f"{SVG}circle")
+    assert (
+        dot is not None
+        and (dot.get("cx"), dot.get("cy")) == ("1.3", "0")
+        and dot.findtext(f"{SVG}title") == "a < b & c"
+    )
+    assert root.get("viewBox") == "-20 -20 140 90"
+
+
+def test_figures_of_a_comparison_have_names_of_their_own(tmp_path: Path) -> None:
+    paths = write_figures(broken(), tmp_path)
+    assert len({path.name for path in paths}) == len(paths)
+    for path in paths:
+        root = ElementTree.parse(path).getroot()
+        assert not [element for element in root.iter() if element.tag.endswith("script")]
+    names = {path.stem for path in paths}
+    assert {"differences-overall", "cost-memory", "curves-sst.accuracy", "seeds-overall", "transfer-then"} <= names
+    assert file_name("../a b") == "a-b" and file_name("<>") == "figure"
+
+
+# ---- a comparison's files -----------------------------------------------------------------------------
+
+
+def test_a_page_needs_nothing_from_outside(tmp_path: Path) -> None:
+    write_comparison(whole(), tmp_path)
+    page = read(tmp_path / "report.html").replace("http://www.w3.org/2000/svg", "")
+    assert not re.search(r"https?://|@import|url\(|<link rel=\"stylesheet|<img|src=", page)
+    assert "default-src 'none'" in page
+
+
+def test_texts_of_users_stay_texts(tmp_path: Path) -> None:
+    write_comparison(broken(), tmp_path)
+    write_run(analysis(), tmp_path / "run")
+    for path in (tmp_path / "report.html", tmp_path / "run/report.html"):
+        page = read(path)
+        assert HOSTILE not in page and "alert(" in page
+        # our own script, and blocks of data that never end early
+        blocks = re.findall(r"<script([^>]*)>(.*?)</script>", page, re.DOTALL)
+        assert [kind for kind, _ in blocks if not kind] == [""]
+        rows = [row for kind, text in blocks if kind for row in json.loads(text)]
+        assert path.parent == tmp_path or any("</script><b> &" in text for row in rows for text in row["texts"])
+    assert "<script" not in read(tmp_path / "report.md") and "<b>" not in read(tmp_path / "report.md")
+
+
+def test_an_incomplete_comparison_says_so_with_the_reasons(tmp_path: Path) -> None:
+    write_comparison(broken(), tmp_path)
+    for name in ("report.html", "report.md"):
+        text = read(tmp_path / name)
+        assert "Incomplete: 7 of 30 trainings have no result" in text
+        assert "the loss is not a number from step 40 on" in text and "seeds 11, 12, 13, 14, 15 not trained yet" in text
+    write_comparison(whole(), tmp_path)
+    assert "Incomplete" not in read(tmp_path / "report.html")
+
+
+def test_sections_without_data_are_left_out(tmp_path: Path) -> None:
+    write_comparison(whole(), tmp_path / "all")
+    write_comparison(one_seed(), tmp_path / "few")
+    sections = {
+        name: re.findall(r'<section id="([a-z]+)"', read(tmp_path / name / "report.html")) for name in ("all", "few")
+    }
+    assert sections["all"] == [
+        "results", "differences", "cost", "curves", "seeds", "recipes", "sharing", "method", "again"
+    ]  # fmt: skip
+    assert sections["few"] == ["results", "differences", "cost", "seeds", "recipes", "method", "again"]
+    assert "another seed may change the order" in read(tmp_path / "few/report.html")
+
+
+def test_how_it_was_computed_names_the_correction_and_what_could_be_seen(tmp_path: Path) -> None:
+    write_comparison(whole(), tmp_path)
+    text = read(tmp_path / "report.md")
+    # 1.4 times a half interval of 0.0062
+    assert "16 differences were tested together" in text and "Holm" in text and "0.0087 in overall score" in text
+
+
+def test_results_are_plain_numbers_one_row_a_recipe_and_measure(tmp_path: Path) -> None:
+    write_comparison(broken(), tmp_path)
+    rows = read_csv(tmp_path / "results.csv")
+    assert len(rows) == 6 * 4
+    found = {(row["recipe"], row["measure"]): row for row in rows}
+    smart = found["smart", "overall"]
+    assert float(smart["difference"]) == -0.0018 and smart["difference_verdict"] == NO_EVIDENCE
+    assert float(smart["mean"]) == pytest.approx(0.7615) and smart["seeds"] == "5" and float(smart["memory"]) == 2.31e9
+    assert found["baseline", "overall"]["difference"] == "" and found[HOSTILE, "overall"]["seeds"] == "5"
+    assert found["never trained", "overall"]["mean"] == "" and found["never trained", "overall"]["seeds"] == "0"
+    seeds = read_csv(tmp_path / "tables/seeds.csv")
+    assert {row["state"] for row in seeds} == {"finished", "failed", "missing"}
+
+
+def test_markdown_tables_have_the_same_columns_in_every_row(tmp_path: Path) -> None:
+    findings = whole()
+    first = replace(findings.contestants[0], label="a | b\nc", changes=(("x", "a|b", "`c`"),))
+    write_comparison(replace(findings, contestants=(first, *findings.contestants[1:])), tmp_path)
+    width = None
+    for line in read(tmp_path / "report.md").splitlines():
+        cells = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else None
+        assert cells is None or width is None or cells == width, line
+        width = cells
+
+
+# ---- a run's files ------------------------------------------------------------------------------------
+
+
+def test_the_page_of_a_run_tells_where_it_errs(tmp_path: Path) -> None:
+    found = analysis()
+    write_run(found, tmp_path)
+    page = read(tmp_path / "report.html")
+    for words in ("The hardest rows", "Where two runs disagree", "Rows known from training", "Errors along the range"):
+        assert words in page
+    classes = found.tasks["films"].classes
+    assert classes is not None
+    confusion = read_csv(tmp_path / "tables/confusion.csv")
+    assert [int(row["rows"]) for row in confusion] == [number for row in classes.confusion for number in row]
+    assert sum(int(row["rows"]) for row in confusion) == 120
+    hardest = read_csv(tmp_path / "tables/hardest.csv")
+    assert [row["id"] for row in hardest if row["task"] == "films"] == [e.id for e in found.tasks["films"].hardest]
+
+
+def test_a_run_alone_has_no_disagreements(tmp_path: Path) -> None:
+    write_run(analysis(other=False), tmp_path)
+    assert "disagree" not in read(tmp_path / "report.html").split("<main")[1].split("<footer")[0]
+    assert not (tmp_path / "tables/disagreements.csv").exists()
