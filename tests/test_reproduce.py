@@ -4,6 +4,7 @@ import itertools
 import json
 import shutil
 import types
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from minbert import budget
 from minbert.budget import count_kinds, seconds_of, share_for, time_kinds, within
 from minbert.cookbook import read_recipe
 from minbert.durations import seconds
-from minbert.errors import UserError
+from minbert.engines.local import Local
+from minbert.findings import Result
 from minbert.prepare import prepare
 from minbert.published import Row, choose_rows
 from minbert.reproduce import COLUMNS, Cost, Outcome, Reproduction, Settings, cells, markdown
-from minbert.trainer import Step
+from minbert.store import Store
 from tests.course import course_data
 from tests.workbench import Minbert
 
@@ -115,25 +117,19 @@ def table_of(report: Path) -> dict[str, str]:
     return {line.split("|")[1].strip(): line for line in report.read_text().splitlines() if line.startswith("| ")}
 
 
-def test_what_is_finished_is_kept_and_what_was_killed_is_trained_again(tiny: Path, data: Path, tmp_path: Path) -> None:
+def test_what_is_finished_is_kept_and_the_rest_goes_on(tiny: Path, data: Path, tmp_path: Path) -> None:
     def work() -> Reproduction:
         return Reproduction(choose_rows("c", ["c3", "c4"]), settings(tiny, data, tmp_path))
 
-    first = work()
-    (one,), (two,) = first.jobs["c3"], first.jobs["c4"]
-    assert [first.state(job) for job in (one, two)] == ["unfinished", "unfinished"]
-    list(first.train(one))
-    killed = first.train(two)
-    next(event for event in killed if isinstance(event, Step))
-    killed.close()
-    # killed, it could not even write down that it was interrupted
-    path = tmp_path / "c4" / "run.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"state": "running"}))
-
+    # stopped after the first training
+    first = work().train(Local(tmp_path, 1))
+    done = next(told for told in first if isinstance(told, Result))
+    first.close()
+    assert done.state == "finished"
     again = work()
-    assert [again.state(job) for job in (one, two)] == ["finished", "unfinished"]
     assert [outcome.failed for outcome in again.outcomes()] == ["", "not trained yet"]
-    list(again.train(two))
+    results = [told for told in again.train(Local(tmp_path, 1)) if isinstance(told, Result)]
+    assert results[0] == done
     three, four = again.outcomes()
     assert (three.failed, four.failed) == ("", "")
     assert set(four.figures) == {"sst", "quora", "sts"}
@@ -148,25 +144,22 @@ def test_what_is_finished_is_kept_and_what_was_killed_is_trained_again(tiny: Pat
 
 def test_a_model_that_fails_leaves_the_others_of_its_row(tiny: Path, data: Path, tmp_path: Path) -> None:
     work = Reproduction(choose_rows("d", ["d4t"]), settings(tiny, data, tmp_path))
-    sst, quora, _ = work.jobs["d4"]
-    list(work.train(sst))
-    work.failed[quora.name] = "failed: no memory"
-    four, test = work.outcomes()
-    assert (list(four.figures), four.failed, four.overall) == (["sst"], "failed: no memory", None)
+    list(work.train(Local(tmp_path, 2)))
+    good = work.results()
+    broken = good | {"d4-quora": replace(good["d4-quora"], state="failed", reason="no memory")}
+    four = work.trained(work.rows["d4"], broken)
+    test = work.composed(work.rows["d4t"], {"d4": four})
+    assert (list(four.figures), four.failed, four.overall) == (["sst", "sts"], "failed: no memory", None)
     assert (test.figures, test.failed) == (four.figures, "needs d4")
 
 
-def test_another_seed_is_another_training_and_does_not_replace_one_unasked(
-    tiny: Path, data: Path, tmp_path: Path
-) -> None:
+def test_another_seed_is_another_training_beside_the_first(tiny: Path, data: Path, tmp_path: Path) -> None:
     rows = choose_rows("c", ["c3"])
     work = Reproduction(rows, settings(tiny, data, tmp_path))
-    list(work.train(work.jobs["c3"][0]))
+    list(work.train(Local(tmp_path, 1)))
     other = Reproduction(rows, Settings(tmp_path, str(tiny), 0.01, 1, data))
-    with pytest.raises(UserError, match=r"c3: was trained with another budget.*\n.*--force"):
-        other.check(force=False)
-    other.check(force=True)
-    assert other.outcomes()[0].failed == "not trained yet"
+    list(other.train(Local(tmp_path, 1)))
+    assert sorted(row.seed for row in work.comparison.store.results().values()) == [0, 1]
 
 
 def test_rows_that_differ_only_in_the_backbone_are_one_training_on_a_given_one(tiny: Path, tmp_path: Path) -> None:
@@ -181,16 +174,14 @@ def test_rows_that_differ_only_in_the_backbone_are_one_training_on_a_given_one(t
 
 def test_one_model_a_task_shares_the_budget_of_the_row(tiny: Path, tmp_path: Path) -> None:
     work = Reproduction(choose_rows("d", ["d4t"]), Settings(tmp_path, str(tiny), 9.0))
-    assert [(job.name, list(job.recipe.tasks), job.budget) for job in work.jobs["d4"]] == [
-        ("d4-sst", ["sst"], 3.0),
-        ("d4-quora", ["quora"], 3.0),
-        ("d4-sts", ["sts"], 3.0),
+    assert [(job.label, list(job.recipe.tasks), job.part) for job in work.jobs["d4"]] == [
+        ("d4-sst", ["sst"], 1 / 3),
+        ("d4-quora", ["quora"], 1 / 3),
+        ("d4-sts", ["sts"], 1 / 3),
     ]
     assert work.jobs["d4t"] == []
     singles = Reproduction(choose_rows("c", ["c1"]), Settings(tmp_path, str(tiny)))
-    assert [(list(job.recipe.tasks), job.budget) for job in singles.jobs["c1"]] == [
-        (["sst"], None), (["quora"], None), (["sts"], None)
-    ]  # fmt: skip
+    assert [list(job.recipe.tasks) for job in singles.jobs["c1"]] == [["sst"], ["quora"], ["sts"]]
 
 
 def test_costs_of_a_rows_models_add_up() -> None:
@@ -217,28 +208,29 @@ def test_a_line_has_published_and_measured_figures_beside_each_other() -> None:
 
 def test_the_command_shows_a_failed_row_and_goes_on(minbert: Minbert, tiny: Path, data: Path, tmp_path: Path) -> None:
     out, report = tmp_path / "out", tmp_path / "reports" / "c.md"
-    # something of the user's where the run of c3 should go
-    (out / "c3").mkdir(parents=True)
-    (out / "c3" / "mine.txt").write_text("keep me")
     words = ("reproduce", "c", "--rows", "c3,c4", "--backbone", tiny, "--budget", "0.01s", "--data-root", data)
-    said = minbert(*words, "--out", out, "--report", report)
-    assert said.code == 1
-    assert "row 1 of 2: c3" in said.err and "row 2 of 2: c4" in said.err
-    assert "c3: failed" in said.out and "is not a run" in said.out
-    assert (out / "c3" / "mine.txt").read_text() == "keep me"
+    assert minbert(*words, "--out", out, "--report", report).code == 0
     lines = table_of(report)
-    assert "**failed:" in lines["c3"]
-    measured = run_of(out / "c4")
+    plan = json.loads((out / "compare.json").read_text(encoding="utf-8"))
+    keys = {cell["label"]: cell["key"] for cell in plan["cells"]}
+    measured = run_of(out / "cells" / keys["c4"])
     assert f"{measured['overall']:.3f}" in lines["c4"]
     # published, and by the common formula
     assert "| 0.529 | 0.777 | 0.472 | 0.681 | 0.593 (mean) |" in lines["c4"]
 
-    shutil.rmtree(out / "c3")
+    # something of the user's where the training of c3 should go
+    folder = out / "cells" / keys["c3"]
+    shutil.rmtree(folder)
+    folder.mkdir()
+    (folder / "mine.txt").write_text("keep me")
+    store = Store(out / "results.sqlite")
+    store.put(replace(store.results()[keys["c3"]], state="failed"))
     said = minbert(*words, "--out", out)
-    assert said.code == 0
-    assert "c4, shared, proportional: finished before" in said.err
-    assert run_of(out / "c4") == measured
-    assert "**failed" not in (out / "report.md").read_text()
+    assert said.code == 1
+    assert "c3: failed" in said.out and "is not a run" in said.out
+    assert (out / "cells" / keys["c3"] / "mine.txt").read_text() == "keep me"
+    assert "**failed:" in table_of(out / "report.md")["c3"]
+    assert run_of(out / "cells" / keys["c4"]) == measured
 
 
 def test_a_row_composed_of_anothers_models_needs_no_training(
@@ -248,13 +240,15 @@ def test_a_row_composed_of_anothers_models_needs_no_training(
     said = minbert("reproduce", "d", "--rows", "d4t", *words)
     assert said.code == 0
     scores = {
-        task: json.loads((tmp_path / f"d4-{task}" / "run.json").read_text())["overall"] for task in ("sst", "sts")
+        row.label: row.overall
+        for row in Store(tmp_path / "results.sqlite").results().values()
+        if row.overall is not None
     }
     lines = {
         line.split("|")[1].strip(): line for line in (tmp_path / "report.md").read_text().splitlines() if "|" in line
     }
     for row in ("d4", "d4t"):
-        assert f"| {scores['sst']:.3f} |" in lines[row] and f"| {scores['sts']:.3f} |" in lines[row]
+        assert f"| {scores['d4-sst']:.3f} |" in lines[row] and f"| {scores['d4-sts']:.3f} |" in lines[row]
     assert "test" in lines["d4t"] and "models of d4" in lines["d4t"]
 
 

@@ -5,7 +5,7 @@ import multiprocessing
 import shlex
 import sys
 from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -58,9 +58,11 @@ class Budget:
 
 @dataclass(frozen=True)
 class Sizing:
-    """How long the steps of a recipe take is being found out."""
+    """How long the steps of recipes take is being found out: so many of so many are known."""
 
     label: str
+    done: int
+    total: int
 
 
 class Comparison:
@@ -94,7 +96,7 @@ class Comparison:
         """Train what is missing. A cell that failed before is tried again: its reason may be gone."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with closing(hold(self.folder)):
-            cells = yield from self.cells(data_root, engine.threads)
+            cells = yield from self.cells(data_root, engine)
             self.write_plan(cells, baseline)
             known = self.known(cells)
             yield from known.values()
@@ -111,23 +113,35 @@ class Comparison:
             outline(recipe, recipe.read_tasks(), read_config(find_backbone(recipe.backbone))[0])
             self.asked(variant, data_root)
 
-    def cells(self, data_root: Path | None, threads: int) -> Generator[Sizing, None, list[Cell]]:
+    def cells(self, data_root: Path | None, engine: Engine) -> Generator[Sizing, None, list[Cell]]:
         """Every variant with every seed, cut to the budget."""
-        cut = {}
-        for label, variant in self.variants.items():
-            asked = self.asked(variant, data_root)
-            share = self.store.share(asked)
-            if share is None:
-                yield Sizing(label)
-                share = apart(self.budget.part(variant.part), variant.recipe, data_root, threads)
-                self.store.put_share(asked, share)
-            limited = self.budget.steps is not None or self.budget.seconds is not None
-            cut[label] = within(variant.recipe, share) if limited else variant.recipe
+        shares = yield from self.shares(data_root, engine)
+        limited = self.budget != Budget()
         return [
             make_cell(label, replace(recipe, seed=seed), data_root)
             for seed in self.seeds
-            for label, recipe in cut.items()
+            for label, share in shares.items()
+            for recipe in [within(self.variants[label].recipe, share) if limited else self.variants[label].recipe]
         ]
+
+    def shares(self, data_root: Path | None, engine: Engine) -> Generator[Sizing, None, dict[str, float]]:
+        """How much of each epoch every variant may train: measured once, and as the cells will run."""
+        asked = {label: self.asked(variant, data_root) for label, variant in self.variants.items()}
+        known = {label: self.store.share(asked[label]) for label in asked}
+        unknown = [label for label, share in known.items() if share is None]
+        # in processes like those of the cells: the models and the data that are timed are gone with them
+        context, threads = multiprocessing.get_context("spawn"), (engine.threads,)
+        with ProcessPoolExecutor(engine.at_once, context, set_num_threads, threads, max_tasks_per_child=1) as pool:
+            going = {}
+            for label in unknown:
+                variant = self.variants[label]
+                going[pool.submit(self.budget.part(variant.part).share_of, variant.recipe, data_root)] = label
+            yield from (Sizing(label, 0, len(unknown)) for label in unknown[:1])
+            for done, future in enumerate(as_completed(going), 1):
+                known[going[future]] = future.result()
+                self.store.put_share(asked[going[future]], future.result())
+                yield Sizing(going[future], done, len(unknown))
+        return {label: share for label, share in known.items() if share is not None}
 
     def asked(self, variant: Variant, data_root: Path | None) -> str:
         """What a share was found for: it is found once, so that a cell is known again."""
@@ -159,14 +173,6 @@ class Comparison:
             "cells": [{"key": cell.key, "label": cell.label, "seed": cell.recipe.seed} for cell in cells],
         }
         write_json(self.folder / "compare.json", plan)
-
-
-def apart(budget: Budget, recipe: Recipe, data_root: Path | None, threads: int) -> float:
-    """In a process like those of the cells: the model and the data that are timed are gone with it."""
-    if budget.seconds is None:
-        return budget.share_of(recipe, data_root)
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), set_num_threads, (threads,)) as pool:
-        return pool.submit(budget.share_of, recipe, data_root).result()
 
 
 def unique(cells: Sequence[Cell]) -> list[Cell]:

@@ -11,8 +11,8 @@ from minbert.errors import UserError
 from minbert.findings import OVERALL, Difference, Gain, Result, Summary, Transfer
 from minbert.metrics import Array, direction, overall
 from minbert.predictions import Predictions, read_predictions
-from minbert.statistics import Evidence, Pairs, evidence, judged, overall_pairs, overall_parts, pair_up, summarise
-from minbert.task import Task
+from minbert.statistics import Evidence, Pairs, add_up, evidence, judged, pair_up, summarise
+from minbert.task import METRICS, Task
 
 # seed: folder of the run, below the comparison's
 Runs = Mapping[int, str]
@@ -95,6 +95,25 @@ def parted(measure: str) -> tuple[str, str]:
 
 def main_measures(tasks: Mapping[str, Task]) -> list[str]:
     return [f"{name}.{task.metric}" for name, task in tasks.items()]
+
+
+def overall_parts(tasks: Mapping[str, Task]) -> tuple[float, dict[tuple[str, str], float]]:
+    """`overall` is a constant and a weighted sum of metrics: found by asking it, so that the two agree."""
+    zeros = {name: dict.fromkeys(METRICS[task.kind], 0.0) for name, task in tasks.items()}
+    constant = overall(zeros, tasks)
+    weights = {
+        (name, metric): overall(zeros | {name: zeros[name] | {metric: 1.0}}, tasks) - constant
+        for name, found in zeros.items()
+        for metric in found
+    }
+    return constant, {part: weight for part, weight in weights.items() if abs(weight) > 1e-9}
+
+
+def overall_pairs(found: Mapping[tuple[str, str], Pairs], tasks: Mapping[str, Task]) -> Pairs:
+    """The tasks' pairs as one measure. Their rows were resampled independently, so the resamples just add up."""
+    constant, weights = overall_parts(tasks)
+    # pairs are turned so that more is better; weights are of metrics as they are
+    return add_up([(weight * direction(part[1]), found[part]) for part, weight in weights.items()], constant)
 
 
 # ---- differences --------------------------------------------------------------------------------------

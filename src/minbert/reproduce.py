@@ -1,27 +1,19 @@
 """Rows of the reports -> trained models under equal budgets, and their figures beside the published ones."""
 
-import hashlib
-import json
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
-from minbert.budget import share_for, within
+from minbert.compare import Budget, Comparison, Sizing
+from minbert.conclusions import planned, read_plan
 from minbert.cookbook import read_recipe
-from minbert.durable import write_json
-from minbert.errors import UserError
-from minbert.events import Event, Finished
-from minbert.hub import find_backbone
-from minbert.log import steps_and_tokens
-from minbert.prepare import count_parameters
-from minbert.pretrained import read_config
+from minbert.engines import Engine, Going
+from minbert.findings import Result
 from minbert.published import METRICS, Row, overall_of
-from minbert.recipe import Recipe
-from minbert.run import start_run
 from minbert.rundir import read_run
-from minbert.trainer import Step
+from minbert.sharing import Variant
+
+MISSING = "not trained yet"
 
 
 @dataclass(frozen=True)
@@ -35,15 +27,6 @@ class Settings:
     budget: float | None = None
     seed: int = 0
     data_root: Path | None = None
-
-
-@dataclass(frozen=True)
-class Job:
-    """One model to train: a row's, or a row's for one of its tasks."""
-
-    name: str
-    recipe: Recipe
-    budget: float | None
 
 
 @dataclass(frozen=True)
@@ -90,105 +73,58 @@ class Outcome:
 
 
 class Reproduction:
-    """The trainings of some rows, in a folder: a run each, and ledger.json with what the runs do not say."""
+    """The trainings of some rows, as cells in a folder: what is done is never done again."""
 
     def __init__(self, rows: Sequence[Row], settings: Settings) -> None:
         self.rows = {row.id: row for row in rows}
         self.settings = settings
         # row: its trainings; two rows may have the same
-        self.jobs: dict[str, list[Job]] = {}
+        self.jobs: dict[str, list[Variant]] = {}
         # row: the row whose trainings are its own
         self.same: dict[str, str] = {}
-        self.failed: dict[str, str] = {}
-        self.ledger: dict[str, dict[str, Any]] = read_ledger(settings.out)
-        first: dict[tuple[str, ...], Row] = {}
+        first: dict[tuple[str, ...], str] = {}
         for row in rows:
             jobs = make_jobs(row, settings)
             # rows that differ only in the backbone are the same on a given one
-            key = (*(fingerprint(replace(job.recipe, about="")) for job in jobs),)
+            key = (*(replace(job.recipe, about="").as_toml() for job in jobs),)
             if jobs and key in first:
-                self.same[row.id] = first[key].id
-                jobs = self.jobs[first[key].id]
+                self.same[row.id] = first[key]
+                jobs = self.jobs[first[key]]
             elif jobs:
-                first[key] = row
+                first[key] = row.id
             self.jobs[row.id] = jobs
+        variants = {job.label: job for jobs in self.jobs.values() for job in jobs}
+        self.comparison = Comparison(settings.out, [*variants.values()], [settings.seed], Budget(settings.budget))
 
-    def asked(self, job: Job) -> str:
-        """All that a training depends on, but for what the machine can do in the time."""
-        root = self.settings.data_root
-        return hashlib.sha256(
-            repr((fingerprint(job.recipe), job.budget, root and str(root.resolve()))).encode()
-        ).hexdigest()
+    def train(self, engine: Engine) -> Iterator[Sizing | Going | Result]:
+        return self.comparison.train(engine, self.settings.data_root, next(iter(self.comparison.variants)))
 
-    def state(self, job: Job) -> str:
-        """finished, other (finished, but it was asked for something else), or unfinished."""
-        out, entry = self.settings.out / job.name, self.ledger.get(job.name, {})
-        run = read_run(out) if (out / "run.json").is_file() else {}
-        if run.get("state") != "finished":
-            return "unfinished"
-        if entry.get("asked") != self.asked(job):
-            return "other"
-        # killed between the end of the run and the line in the ledger, or trained anew by another command
-        return "finished" if entry.get("trained") == run["sha256"]["recipe"] else "unfinished"
-
-    def check(self, force: bool) -> None:
-        """A finished model is not replaced unless that is said."""
-        for job in {job.name: job for jobs in self.jobs.values() for job in jobs}.values():
-            if self.state(job) == "other" and not force:
-                raise UserError(
-                    f"{self.settings.out / job.name}: was trained with another budget, backbone, seed, recipe or data.",
-                    "Name another --out, or train it again with --force.",
-                )
-
-    def cut(self, job: Job) -> Recipe:
-        """The recipe as it is trained; the share is measured once, so that a training can be recognised."""
-        if job.budget is None:
-            return job.recipe
-        entry = self.ledger.get(job.name, {})
-        if entry.get("asked") != self.asked(job):
-            entry = {"share": share_for(job.recipe, job.budget, self.settings.data_root)}
-            self.note(job, entry)
-        return within(job.recipe, entry["share"])
-
-    def note(self, job: Job, entry: dict[str, Any]) -> None:
-        self.ledger[job.name] = {"asked": self.asked(job), **entry}
-        self.settings.out.mkdir(parents=True, exist_ok=True)
-        write_json(self.settings.out / "ledger.json", self.ledger)
-
-    def train(self, job: Job) -> Iterator[Event]:
-        """Train one model; an unfinished earlier try is replaced."""
-        recipe, seconds = self.cut(job), 0.0
-        events = start_run(recipe, self.settings.out / job.name, data_root=self.settings.data_root, force=True)
-        last = time.perf_counter()
-        for event in events:
-            if isinstance(event, Step):
-                seconds += time.perf_counter() - last
-            if isinstance(event, Finished):
-                counts = count_parameters(recipe, read_config(find_backbone(recipe.backbone))[0])
-                size = {"total": counts["total"], "free": counts["free"]}
-                trained = read_run(self.settings.out / job.name)["sha256"]["recipe"]
-                self.note(job, {"share": recipe.share, "trained": trained, "seconds": round(seconds, 1), **size})
-            yield event
-            last = time.perf_counter()
+    def results(self) -> dict[str, Result]:
+        """What has come of the trainings so far, by their names."""
+        out = self.settings.out
+        found = {each.label: each for each in planned(out, read_plan(out))} if (out / "compare.json").is_file() else {}
+        nothing = {name: Result("", name, self.settings.seed, "missing", MISSING) for name in self.comparison.variants}
+        return nothing | {name: each for name, each in found.items() if name in nothing}
 
     def outcomes(self) -> list[Outcome]:
         """What has come of all rows, in their order."""
         found: dict[str, Outcome] = {}
+        results = self.results()
         # composed rows come last: they read the others
         for row in sorted(self.rows.values(), key=lambda row: bool(row.compose)):
-            found[row.id] = self.composed(row, found) if row.compose else self.trained(row)
+            found[row.id] = self.composed(row, found) if row.compose else self.trained(row, results)
         return [found[name] for name in self.rows]
 
-    def trained(self, row: Row) -> Outcome:
+    def trained(self, row: Row, results: Mapping[str, Result]) -> Outcome:
         """Of a row with a model a task, what there is, though one of them failed."""
-        scores: dict[str, dict[str, float]] = {}
+        scores: dict[str, Mapping[str, float]] = {}
         costs, failed = [], ""
-        for job in self.jobs[row.id]:
-            if self.state(job) == "finished":
-                scores |= read_run(self.settings.out / job.name)["scores"]
-                costs.append(self.cost(job))
+        for result in (results[job.label] for job in self.jobs[row.id]):
+            if result.state == "finished":
+                scores |= result.scores
+                costs.append(self.cost(result))
             else:
-                failed = failed or self.failed.get(job.name, "not trained yet")
+                failed = failed or (MISSING if result.state == "missing" else f"failed: {result.reason}")
         figures = {task: scores[task][metric] for task, metric in METRICS.items() if task in scores}
         every = {f"{task}.{metric}": value for task, found in scores.items() for metric, value in found.items()}
         others = {name: every[name] for name in row.others if name in every}
@@ -201,36 +137,21 @@ class Reproduction:
         note = f"models of {', '.join(dict.fromkeys(row.compose.values()))}"
         return Outcome(row, figures, failed=f"needs {missing[0]}" if missing else "", note=note)
 
-    def cost(self, job: Job) -> Cost:
-        entry, (steps, tokens) = self.ledger[job.name], steps_and_tokens(self.settings.out / job.name)
-        return Cost(entry["seconds"], steps, tokens, entry["total"], entry["free"], entry["share"])
+    def cost(self, result: Result) -> Cost:
+        assert result.cost is not None
+        spent, share = result.cost, read_run(self.settings.out / result.run)["recipe"]["share"]
+        return Cost(spent.seconds, int(spent.steps), int(spent.tokens), spent.total, spent.free, share)
 
 
-def make_jobs(row: Row, settings: Settings) -> list[Job]:
+def make_jobs(row: Row, settings: Settings) -> list[Variant]:
     """A row's models share its budget."""
     jobs = []
     for task, recipe in row.models.items():
-        overrides = [f"seed={settings.seed}"]
-        overrides += [f"backbone={settings.backbone}"] if settings.backbone else []
+        overrides = [f"backbone={settings.backbone}"] if settings.backbone else []
         overrides += [f'tasks=["{task}"]'] if row.one_model_per_task else []
-        budget = None if settings.budget is None else settings.budget / len(row.models)
-        jobs.append(Job(f"{row.id}-{task}" if task else row.id, read_recipe(recipe, overrides), budget))
+        name = f"{row.id}-{task}" if task else row.id
+        jobs.append(Variant(name, read_recipe(recipe, overrides), 1 / len(row.models)))
     return jobs
-
-
-def fingerprint(recipe: Recipe) -> str:
-    return hashlib.sha256(recipe.as_toml().encode()).hexdigest()
-
-
-def read_ledger(out: Path) -> dict[str, dict[str, Any]]:
-    path = out / "ledger.json"
-    try:
-        ledger: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except ValueError as wrong:
-        raise UserError(f"{path}: not JSON: {wrong}", "Name another --out.") from None
-    return ledger
 
 
 # ---- Markdown -----------------------------------------------------------------------------------------

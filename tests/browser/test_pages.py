@@ -213,6 +213,17 @@ def test_a_wide_table_scrolls_in_its_box_with_the_names_in_sight(visit: Any) -> 
     assert page.locator(".slim:visible").count() > 0 and page.locator(".wide:visible").count() == 0
 
 
+@pytest.mark.parametrize("name", ["whole", "broken", "run"])
+def test_on_paper_every_panel_is_there_and_nothing_leaves_the_page(visit: Any, name: str) -> None:
+    # A4 with its margins
+    page = visit(name, (718, 1000))
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert all(panel.is_visible() for panel in page.locator(".panel").all())
+    assert not page.locator("nav").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 718
+
+
 def test_a_command_is_copied(visit: Any) -> None:
     page = visit("whole")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])

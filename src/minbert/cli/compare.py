@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from minbert.cli.options import DataRoot, Set
-from minbert.cli.screen import console, errors, plain, progress, table
+from minbert.cli.cells import saved_when_stopped, watch_cells
+from minbert.cli.options import DataRoot, Jobs, Set
+from minbert.cli.screen import console, plain, table
 from minbert.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from rich.progress import TaskID
     from rich.table import Table
 
-    from minbert.compare import Budget, Sizing
-    from minbert.engines import Going
-    from minbert.findings import Contestant, Findings, Result
+    from minbert.compare import Budget
+    from minbert.findings import Contestant, Findings
     from minbert.sharing import Variant
 
 
@@ -53,9 +52,7 @@ def compare(
         int,
         typer.Option(min=0, help="Training rows a task by which the cosines between gradients are watched; 0: not."),
     ] = 32,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Cells at once; what suits this machine if left out.", show_default=False)
-    ] = None,
+    jobs: Jobs = None,
     engine: Annotated[
         Literal["local", "ray"], typer.Option(help="Processes of this machine, or an existing Ray cluster.")
     ] = "local",
@@ -86,12 +83,8 @@ def compare(
     besides = [] if sharing == "none" else sharing_variants(own, matrix=sharing == "matrix")
     work = Comparison(out, variants, read_seeds(seeds), read_budget(budget, steps), besides)
     work.check(data_root)
-    try:
+    with saved_when_stopped():
         watch_cells(work.train(ENGINES[engine](out, jobs), data_root, chosen), len(work.variants) * len(work.seeds))
-    except (KeyboardInterrupt, SystemExit) as stopped:
-        errors.print("Stopped; what was going has saved itself. The same command goes on.")
-        code = stopped.code if isinstance(stopped, SystemExit) else 130
-        raise typer.Exit(code if isinstance(code, int) else 1) from None
     findings = conclude(out)
     write_comparison(findings, out)
     show_findings(findings)
@@ -138,38 +131,6 @@ def read_budget(time: str | None, steps: int | None) -> "Budget":
         return Budget(None if time is None else seconds(time), steps)
     except ValueError as wrong:
         raise UserError(f"--budget: {wrong}.", "Write for example 90s, 5m or 1h.") from None
-
-
-def watch_cells(events: "Iterable[Sizing | Going | Result]", total: int) -> None:
-    """A bar for all cells, one for each that is going, and a line for each that ended."""
-    from minbert.compare import Sizing
-    from minbert.findings import Result
-
-    with progress() as bar:
-        everything = bar.add_task("cells", total=total, note="")
-        going: dict[str, TaskID] = {}
-        for told in events:
-            if isinstance(told, Sizing):
-                bar.update(everything, note=f"timing the steps of {plain(told.label)}")
-            elif isinstance(told, Result):
-                if told.key in going:
-                    bar.remove_task(going.pop(told.key))
-                bar.advance(everything)
-                bar.console.print(f"  {line_of(told)}", soft_wrap=True)
-            else:
-                if told.cell.key not in going:
-                    name = f"{plain(told.cell.label)}, seed {told.cell.recipe.seed}"
-                    going[told.cell.key] = bar.add_task(name, total=told.total, note="")
-                bar.update(everything, note="")
-                bar.update(going[told.cell.key], completed=told.done, total=told.total)
-
-
-def line_of(result: "Result") -> str:
-    head = f"{plain(result.label)}, seed {result.seed}: "
-    if result.state != "finished" or result.overall is None:
-        return f"{head}[red]{result.state}[/]: {plain(result.reason)}"
-    scores = "  ".join(f"{name} {next(iter(found.values())):.3f}" for name, found in result.scores.items())
-    return f"{head}{scores}  overall [bold]{result.overall:.3f}[/]"
 
 
 def show_findings(findings: "Findings") -> None:

@@ -29,3 +29,7 @@ Profile = Annotated[
     bool, typer.Option("--profile", help="Also write where the time of a step goes: profile.txt, profile.json.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace what an earlier call wrote there.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, help="Trainings at once; what suits this machine if left out.", show_default=False),
+]

@@ -2,23 +2,23 @@
 
 import shlex
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from minbert.cli.options import DataRoot, Force
-from minbert.cli.screen import console, errors, plain, table
-from minbert.cli.watch import watch
+from minbert.cli.cells import saved_when_stopped, watch_cells
+from minbert.cli.options import DataRoot, Jobs
+from minbert.cli.screen import console, plain, table
 from minbert.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.table import Table
 
-    from minbert.reproduce import Job, Outcome, Reproduction
+    from minbert.cli.cells import Told
+    from minbert.reproduce import Outcome, Reproduction
 
 OWN, FULL = "own", "full"
 
@@ -38,17 +38,18 @@ def reproduce(
     report: Annotated[
         Path | None, typer.Option(metavar="FILE.md", help="Where the table goes; OUT/report.md if left out.")
     ] = None,
-    force: Force = False,
+    jobs: Jobs = None,
 ) -> None:
     """Train the rows of a report's tables under equal budgets, and show published and measured figures.
 
     The budget cuts every epoch of a recipe alike; a row of one model a task shares it. Reading and measuring come on
-    top. The same command goes on after an interruption: what is finished is not trained again. A row that fails is
-    shown as failed, and the others go on.
+    top. The same command goes on after an interruption: what is finished is not trained again, and what was going goes
+    on from its checkpoint. A row that fails is shown as failed, and the others go on.
 
     Example: minbert reproduce e --budget 5m --data-root data
     """
     from minbert.durations import seconds
+    from minbert.engines.local import Local
     from minbert.published import choose_rows, read_published
     from minbert.reproduce import Reproduction, Settings
 
@@ -59,62 +60,29 @@ def reproduce(
     except ValueError as wrong:
         raise UserError(f"--budget: {wrong}.", "Write for example 90s, 5m or 1h.") from None
     work = Reproduction(chosen, Settings(out, "" if backbone == OWN else backbone, limit, seed, data_root))
-    work.check(force)
+    work.comparison.check(data_root)
     file = report or out / "report.md"
-    train_rows(work, file)
+    with saved_when_stopped():
+        watch_cells(reported(work, work.train(Local(out, jobs)), file), len(work.comparison.variants))
     outcomes = work.outcomes()
     console.print(outcome_table(outcomes))
     for outcome in outcomes:
         if outcome.failed or outcome.note:
             console.print(f"{outcome.row.id}: {plain(outcome.failed or outcome.note)}", style="dim", soft_wrap=True)
     console.print(f"published: as printed, overall by (sst + quora + (sts + 1) / 2) / 3. The table is also in {file}")
-    if work.failed:
+    if any(outcome.failed for outcome in outcomes):
         raise typer.Exit(1)
 
 
-def train_rows(work: "Reproduction", file: Path) -> None:
-    """Train what is not finished; the table is written after each row, so that it is there whatever happens."""
-    pace = Pace([job for jobs in work.jobs.values() for job in jobs if work.state(job) != "finished"])
-    for number, (name, jobs) in enumerate(work.jobs.items(), 1):
-        for job in jobs:
-            head = f"[bold]row {number} of {len(work.jobs)}[/]: {job.name}, {plain(work.rows[name].title)}"
-            if name in work.same or job.name in work.failed:
-                continue
-            if work.state(job) == "finished":
-                errors.print(f"{head}: finished before")
-                continue
-            errors.print(f"{head}{pace.left()}")
-            began = time.monotonic()
-            try:
-                watch(work.train(job))
-            except Exception as wrong:  # whatever it is, it is the row's, and the others can go on
-                reason = wrong.problem if isinstance(wrong, UserError) else f"{type(wrong).__name__}: {wrong}"
-                work.failed[job.name] = f"failed: {reason}"
-                errors.print(f"  [red]failed:[/] {plain(reason)}")
-            pace.done(job, time.monotonic() - began)
-        write_report(work, file)
+def reported(work: "Reproduction", events: "Iterable[Told]", file: Path) -> "Iterator[Told]":
+    """The table is written after each training, so that it is there whatever happens."""
+    from minbert.findings import Result
 
-
-class Pace:
-    """How long the rest will take, from how much longer than their budgets the last ones took."""
-
-    def __init__(self, jobs: "Sequence[Job]") -> None:
-        self.waiting = {job.name: job.budget for job in jobs}
-        self.budgets = 0.0
-        self.spent = 0.0
-
-    def done(self, job: "Job", seconds: float) -> None:
-        self.waiting.pop(job.name, None)
-        self.budgets += job.budget or 0.0
-        self.spent += seconds
-
-    def left(self) -> str:
-        budgets = sum(budget or 0.0 for budget in self.waiting.values())
-        if not budgets:
-            return ""
-        seconds = budgets * (self.spent / self.budgets if self.budgets else 1.0)
-        left = f"{seconds:,.0f} seconds" if seconds < 120 else f"{seconds / 60:,.0f} minutes"
-        return f" [dim](about {left} left in all)[/]"
+    for told in events:
+        if isinstance(told, Result):
+            write_report(work, file)
+        yield told
+    write_report(work, file)
 
 
 def write_report(work: "Reproduction", file: Path) -> None:

@@ -1,5 +1,6 @@
 """What every engine has: cells in, results out, in any order."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,21 @@ class Going:
     total: int
 
 
+# below this many cores a cell, a second one at once slows the first
+CORES_A_CELL = 4
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def default_jobs() -> int:
+    """As many cells at once as there are accelerators; without one, as do not slow each other."""
+    import torch
+
+    return torch.cuda.device_count() or max(1, cores() // CORES_A_CELL)
+
+
 class Engine(ABC):
     """Trains cells into the folder of a comparison.
 
@@ -31,9 +47,13 @@ class Engine(ABC):
         self.jobs = jobs
 
     @property
-    @abstractmethod
+    def at_once(self) -> int:
+        return self.jobs or default_jobs()
+
+    @property
     def threads(self) -> int:
-        """Threads of a cell: steps are timed as they will run."""
+        """Threads of a cell, so that those that run at once fill a machine like this one."""
+        return max(1, cores() // self.at_once)
 
     @abstractmethod
     def run(self, cells: Sequence[Cell]) -> Iterator[Going | Result]:

@@ -15,8 +15,6 @@ from minbert.engines.base import Engine, Going
 from minbert.events import Stopped
 from minbert.findings import Result
 
-# below this many cores a cell, a second one at once slows the first
-CORES_A_CELL = 4
 # seconds that a cell has to save itself
 TO_SAVE = 120.0
 
@@ -30,14 +28,10 @@ class Worker:
 
 
 class Local(Engine):
-    @property
-    def threads(self) -> int:
-        return max(1, cores() // (self.jobs or default_jobs()))
-
     def run(self, cells: Sequence[Cell]) -> Iterator[Going | Result]:
         # a fresh interpreter: torch's threads do not survive a fork
         context = multiprocessing.get_context("spawn")
-        jobs = self.jobs or default_jobs()
+        jobs = self.at_once
         waiting, free = list(reversed(cells)), list(range(jobs))
         going: dict[Connection, Worker] = {}
         try:
@@ -114,14 +108,3 @@ def how_it_died(code: int) -> str:
     if code < 0:
         return f"its process was killed ({signal.Signals(-code).name})"
     return f"its process ended with exit code {code} before it had a result"
-
-
-def cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def default_jobs() -> int:
-    """As many cells at once as there are accelerators; without one, as do not slow each other."""
-    import torch
-
-    return torch.cuda.device_count() or max(1, cores() // CORES_A_CELL)

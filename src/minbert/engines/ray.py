@@ -8,7 +8,6 @@ from typing import Any
 
 from minbert.cells import Cell, Orphaned, read_notes, train_cell
 from minbert.engines.base import Engine, Going
-from minbert.engines.local import cores, default_jobs
 from minbert.errors import UserError
 from minbert.findings import Result
 
@@ -39,11 +38,6 @@ class Ray(Engine):
         finally:
             for reference in going:
                 ray.cancel(reference, force=True)
-
-    @property
-    def threads(self) -> int:
-        """So many that --jobs cells fill a machine like this one."""
-        return max(1, cores() // (self.jobs or default_jobs()))
 
     def wants(self, ray: ModuleType) -> dict[str, float]:
         """An accelerator a cell if the cluster has any."""

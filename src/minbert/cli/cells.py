@@ -1,0 +1,60 @@
+"""The trainings of a comparison on the screen, and what stops them."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from minbert.cli.screen import errors, plain, progress
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+    from minbert.compare import Sizing
+    from minbert.engines import Going
+    from minbert.findings import Result
+
+    Told = Sizing | Going | Result
+
+
+@contextmanager
+def saved_when_stopped() -> Iterator[None]:
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit) as stopped:
+        errors.print("Stopped; what was going has saved itself. The same command goes on.")
+        code = stopped.code if isinstance(stopped, SystemExit) else 130
+        raise typer.Exit(code if isinstance(code, int) else 1) from None
+
+
+def watch_cells(events: "Iterable[Told]", total: int) -> None:
+    """A bar for all cells, one for each that is going, and a line for each that ended."""
+    from minbert.compare import Sizing
+    from minbert.findings import Result
+
+    with progress() as bar:
+        everything = bar.add_task("cells", total=total, note="")
+        going: dict[str, TaskID] = {}
+        for told in events:
+            if isinstance(told, Sizing):
+                bar.update(everything, note=f"timing the steps of the recipes, {told.done} of {told.total}")
+            elif isinstance(told, Result):
+                if told.key in going:
+                    bar.remove_task(going.pop(told.key))
+                bar.advance(everything)
+                bar.console.print(f"  {line_of(told)}", soft_wrap=True)
+            else:
+                if told.cell.key not in going:
+                    name = f"{plain(told.cell.label)}, seed {told.cell.recipe.seed}"
+                    going[told.cell.key] = bar.add_task(name, total=told.total, note="")
+                bar.update(everything, note="")
+                bar.update(going[told.cell.key], completed=told.done, total=told.total)
+
+
+def line_of(result: "Result") -> str:
+    head = f"{plain(result.label)}, seed {result.seed}: "
+    if result.state != "finished" or result.overall is None:
+        return f"{head}[red]{result.state}[/]: {plain(result.reason)}"
+    scores = "  ".join(f"{name} {next(iter(found.values())):.3f}" for name, found in result.scores.items())
+    return f"{head}{scores}  overall [bold]{result.overall:.3f}[/]"
