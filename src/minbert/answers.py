@@ -85,7 +85,7 @@ def own_columns(given: Given) -> Iterator[Column]:
     """prediction, probability, p_LABEL for each label, truncated."""
     task, answers = given.task, given.answers.astype(np.float64)
     if task.kind == "score":
-        yield Column("prediction", "number", np.round(answers, 4).tolist())
+        yield Column("prediction", "number", np.round(answers, 6).tolist())
     else:
         keys = task.label_keys
         rounded = np.round(answers, 6)

@@ -9,7 +9,7 @@ import numpy as np
 
 from minbert.prepare import Part, Prepared, prepare
 from minbert.recipe import Recipe
-from minbert.table import Examples, same_example
+from minbert.table import Examples, same_examples
 from minbert.task import Task
 
 
@@ -52,7 +52,7 @@ class Report:
 def check_recipe(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False) -> Report:
     """All that a training run does before its first step, and a look at the data."""
     ready = prepare(recipe, data_root, skip_bad_rows)
-    keys = {(part, name): texts_of(each.examples) for part, name, each in parts_of(ready)}
+    keys = {(part, name): same_examples(each.examples.texts) for part, name, each in parts_of(ready)}
     parts = [report_part(ready, part, name, each, keys[part, name]) for part, name, each in parts_of(ready)]
     leaks = [
         find_leak(dev, train, keys["dev", dev], keys["train", train], ready.dev[dev].examples)
@@ -95,11 +95,6 @@ def balance(task: Task, examples: Examples) -> dict[str, float]:
     counts, _ = np.histogram(examples.labels, edges)
     names = [f"{low:g}-{high:g}" for low, high in pairwise(edges)]
     return dict(zip(names, (counts / counts.sum()).tolist(), strict=True))
-
-
-def texts_of(examples: Examples) -> list[tuple[str, ...]]:
-    """Each example without case, punctuation and the order of a pair."""
-    return [same_example(row) for row in zip(*examples.texts, strict=True)]
 
 
 def find_leak(

@@ -60,7 +60,6 @@ class Budget:
 class Sizing:
     """How long the steps of recipes take is being found out: so many of so many are known."""
 
-    label: str
     done: int
     total: int
 
@@ -129,19 +128,30 @@ class Comparison:
         asked = {label: self.asked(variant, data_root) for label, variant in self.variants.items()}
         known = {label: self.store.share(asked[label]) for label in asked}
         unknown = [label for label, share in known.items() if share is None]
-        # in processes like those of the cells: the models and the data that are timed are gone with them
+        if unknown:
+            yield Sizing(0, len(unknown))
+        measured = self.timed(unknown, data_root, engine) if self.budget.seconds else self.counted(unknown, data_root)
+        for done, (label, share) in enumerate(measured, 1):
+            known[label] = share
+            self.store.put_share(asked[label], share)
+            yield Sizing(done, len(unknown))
+        return {label: share for label, share in known.items() if share is not None}
+
+    def counted(self, labels: Sequence[str], data_root: Path | None) -> Iterator[tuple[str, float]]:
+        for label in labels:
+            variant = self.variants[label]
+            yield label, self.budget.part(variant.part).share_of(variant.recipe, data_root)
+
+    def timed(self, labels: Sequence[str], data_root: Path | None, engine: Engine) -> Iterator[tuple[str, float]]:
+        """In processes like those of the cells: the models and the data that are timed are gone with them."""
         context, threads = multiprocessing.get_context("spawn"), (engine.threads,)
         with ProcessPoolExecutor(engine.at_once, context, set_num_threads, threads, max_tasks_per_child=1) as pool:
             going = {}
-            for label in unknown:
+            for label in labels:
                 variant = self.variants[label]
                 going[pool.submit(self.budget.part(variant.part).share_of, variant.recipe, data_root)] = label
-            yield from (Sizing(label, 0, len(unknown)) for label in unknown[:1])
-            for done, future in enumerate(as_completed(going), 1):
-                known[going[future]] = future.result()
-                self.store.put_share(asked[going[future]], future.result())
-                yield Sizing(going[future], done, len(unknown))
-        return {label: share for label, share in known.items() if share is not None}
+            for future in as_completed(going):
+                yield going[future], future.result()
 
     def asked(self, variant: Variant, data_root: Path | None) -> str:
         """What a share was found for: it is found once, so that a cell is known again."""

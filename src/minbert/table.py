@@ -264,6 +264,11 @@ def same_example(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(plain(text) for text in texts))
 
 
+def same_examples(texts: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """Each row of one or two columns of texts, without case, punctuation and the order of a pair."""
+    return [same_example(row) for row in zip(*texts, strict=True)]
+
+
 def plain(text: str) -> str:
     """A text without case, punctuation and spacing: what counts as the same sentence."""
     text = text.casefold()

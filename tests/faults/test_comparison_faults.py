@@ -43,6 +43,7 @@ def cells(folder: Path) -> dict[str, dict[str, object]]:
 def small(tiny: Path, *more: object) -> list[object]:
     """Two recipes of the demo's tasks, two seeds, a few steps."""
     words: list[object] = ["compare", "demo", "papers-like.toml", "--seeds", 2, "--steps", 6, "--backbone", tiny]
+    words += ["--jobs", 2]
     return [*words, *more]
 
 
@@ -97,9 +98,10 @@ def test_14_eight_writers_and_kills_lose_no_acknowledged_row(tmp_path: Path) -> 
     assert set(acknowledged) <= set(Store(path).results())
 
 
+@pytest.mark.slow
 def test_12_a_killed_driver_goes_on_and_trains_each_cell_once(here: Path, tiny: Path) -> None:
     words = small(tiny, "--out", "cmp")
-    for _ in range(4):
+    for _ in range(3):
         driver = minbert(*words, start_new_session=True)
         time.sleep(1.0)
         end = time.monotonic() + 60
@@ -129,17 +131,11 @@ def test_12_a_killed_driver_goes_on_and_trains_each_cell_once(here: Path, tiny: 
     last = minbert(*words)
     last.communicate()
     assert {path: path.stat().st_mtime_ns for path in here.glob("cmp/cells/*/run.json")} == written
-
-
-def test_a_lost_table_is_made_again_from_the_cells(here: Path, tiny: Path) -> None:
-    words = small(tiny, "--out", "cmp")
-    minbert(*words).communicate()
-    first = Store(here / "cmp" / "results.sqlite").results()
+    # even if the table is lost: it is made again from the cells
     for path in here.glob("cmp/results.sqlite*"):
         path.unlink()
-    written = {path: path.stat().st_mtime_ns for path in here.glob("cmp/cells/*/run.json")}
     minbert(*words).communicate()
-    assert Store(here / "cmp" / "results.sqlite").results() == first
+    assert Store(here / "cmp" / "results.sqlite").results() == rows
     assert {path: path.stat().st_mtime_ns for path in here.glob("cmp/cells/*/run.json")} == written
 
 
@@ -160,11 +156,11 @@ def test_13_a_failed_cell_is_shown_and_the_ranking_says_incomplete(here: Path, t
 
 
 def test_a_killed_worker_is_a_failed_cell_and_the_others_go_on(here: Path, tiny: Path) -> None:
-    driver = minbert(*small(tiny, "--out", "cmp", "--jobs", 1, "--steps", 60))
+    driver = minbert(*small(tiny, "--out", "cmp", "--steps", 60))
     end = time.monotonic() + 60
     while not cells(here / "cmp") and time.monotonic() < end:
         time.sleep(0.05)
-    (about,) = cells(here / "cmp").values()
+    about = next(iter(cells(here / "cmp").values()))
     os.kill(int(str(about["pid"])), signal.SIGKILL)
     out, _ = driver.communicate()
     assert driver.returncode == 1
@@ -172,7 +168,7 @@ def test_a_killed_worker_is_a_failed_cell_and_the_others_go_on(here: Path, tiny:
     states = [row.state for row in Store(here / "cmp" / "results.sqlite").results().values()]
     assert sorted(states) == ["failed", "finished", "finished", "finished"]
     # the same command tries it again
-    again = minbert(*small(tiny, "--out", "cmp", "--jobs", 1, "--steps", 60))
+    again = minbert(*small(tiny, "--out", "cmp", "--steps", 60))
     again.communicate()
     assert again.returncode == 0
 
@@ -187,5 +183,5 @@ def test_an_interrupted_driver_lets_its_cells_save_themselves(here: Path, tiny: 
     _, err = driver.communicate()
     assert driver.returncode == 143
     assert "The same command goes on" in err
-    assert [about["state"] for about in cells(here / "cmp").values()] == ["interrupted"]
+    assert {str(about["state"]) for about in cells(here / "cmp").values()} == {"interrupted"}
     assert list(here.glob("cmp/cells/*/checkpoints/step-*"))

@@ -11,7 +11,7 @@ from minbert.errors import UserError
 from minbert.metrics import Array, score
 from minbert.predictions import Predictions
 from minbert.rundir import read_run
-from minbert.table import Examples, locate, read_examples, read_split, same_example
+from minbert.table import Examples, locate, read_examples, read_split, same_examples
 from minbert.task import Task, read_task
 
 # an example without case, punctuation and the order of a pair
@@ -77,7 +77,7 @@ def read_training(run: Path) -> Training:
 
 
 def trained_on(texts: Sequence[Sequence[str]]) -> Trained:
-    rows = frozenset(keys_of(texts))
+    rows = frozenset(same_examples(texts))
     return Trained(rows, frozenset(text for row in rows for text in row if text))
 
 
@@ -87,13 +87,9 @@ def training_rows(task: Task) -> Examples:
     return read_examples(locate(task, "train", None), task, skip_bad_rows=True)
 
 
-def keys_of(texts: Sequence[Sequence[str]]) -> list[Key]:
-    return [same_example(row) for row in zip(*texts, strict=True)]
-
-
 def find_leaks(given: Predictions, training: Training) -> tuple[Leaks, Array]:
     """What leaked, and which dev rows did as a whole, N."""
-    keys = keys_of(given.texts)
+    keys = same_examples(given.texts)
     whole_N, text_N = np.zeros((2, len(keys)), bool)
     sources = []
     for name, known in training.tasks.items():

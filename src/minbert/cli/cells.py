@@ -1,5 +1,6 @@
 """The trainings of a comparison on the screen, and what stops them."""
 
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -33,12 +34,17 @@ def watch_cells(events: "Iterable[Told]", total: int) -> None:
     from minbert.compare import Sizing
     from minbert.findings import Result
 
+    # a log file gets a line now and then instead of a bar
+    live = sys.stderr.isatty()
     with progress() as bar:
         everything = bar.add_task("cells", total=total, note="")
         going: dict[str, TaskID] = {}
         for told in events:
             if isinstance(told, Sizing):
-                bar.update(everything, note=f"timing the steps of the recipes, {told.done} of {told.total}")
+                note = f"timing the steps of the recipes, {told.done} of {told.total}"
+                bar.update(everything, note=note)
+                if not live:
+                    bar.console.print(f"  {note}")
             elif isinstance(told, Result):
                 if told.key in going:
                     bar.remove_task(going.pop(told.key))

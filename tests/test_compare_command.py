@@ -1,0 +1,108 @@
+"""The commands `compare` and `report`, from recipes to pages."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from minbert.conclusions import conclude
+from minbert.findings import NO_EVIDENCE
+from tests.workbench import Minbert, demo_recipe, run_all
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a recipe that differs from the demo in one setting."""
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "fast.toml").write_text('extends = "demo"\n\n[optimiser]\nlearning_rate = 1e-3\n', encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def compared(home: Path, tiny: Path, minbert: Minbert) -> Path:
+    """A comparison of the two, each task of the first also alone."""
+    out = home / "cmp"
+    if not (out / "report.html").is_file():
+        words = ("--seeds", 2, "--steps", 20, "--backbone", tiny, "--jobs", 2, "--sharing", "alone", "--out", out)
+        said = minbert("compare", "demo", home / "fast.toml", *words)
+        assert said.code == 0, said.err
+        assert "no evidence of a difference" in said.out
+        assert f"{out / 'report.html'}" in said.out.replace("\n", "")
+    return out
+
+
+def test_a_comparison_finds_what_its_runs_say(compared: Path, home: Path) -> None:
+    found = conclude(compared)
+    assert found.complete
+    assert found.baseline == "demo"
+    assert found.measures == ("sentiment.accuracy", "paraphrase.accuracy", "similarity.pearson", "overall")
+    other = str(home / "fast.toml")
+    by = {each.label: each for each in found.contestants}
+    assert set(by) == {"demo", other}
+    assert by[other].changes == (("optimiser.learning_rate", "0.0001", "0.001"),)
+    for label, contestant in by.items():
+        for seed, run in contestant.runs.items():
+            said = json.loads((compared / run / "run.json").read_text(encoding="utf-8"))
+            assert said["seed"] == seed, label
+            assert contestant.summaries["overall"].values[seed] == pytest.approx(said["overall"])
+    cost = by["demo"].cost
+    assert cost is not None
+    # four in each of five epochs
+    assert cost.steps == 20
+    assert cost.memory > 1e8 and cost.size > 1e4 and cost.seconds > 0
+    # each task alone has a third of the steps
+    assert [gain.task for gain in found.gains] == ["sentiment", "paraphrase", "similarity"]
+    assert {gain.difference.verdict for gain in found.gains} == {NO_EVIDENCE}
+    # cosines of the three pairs of tasks
+    assert len(by["demo"].cosines) == 3
+
+
+def test_the_numbers_are_also_plain(compared: Path) -> None:
+    with (compared / "results.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * 4
+    text = (compared / "report.md").read_text(encoding="utf-8")
+    assert "no evidence of a difference" in text
+    assert "minbert compare demo" in text
+
+
+def test_the_pages_can_be_made_again_with_figures(compared: Path, minbert: Minbert, tmp_path: Path) -> None:
+    page = compared / "report.html"
+    before = page.read_bytes()
+    page.unlink()
+    said = minbert("report", compared, "--figures", tmp_path)
+    assert said.code == 0
+    assert page.read_bytes() == before
+    assert all(path.read_text().startswith("<svg") for path in tmp_path.glob("*.svg"))
+    assert len(list(tmp_path.glob("*.svg"))) > 4
+
+
+def test_a_runs_errors_become_a_page(tiny: Path, minbert: Minbert, tmp_path: Path) -> None:
+    run_all(demo_recipe(tiny), tmp_path / "one")
+    run_all(demo_recipe(tiny, "seed=1"), tmp_path / "two")
+    said = minbert("report", tmp_path / "one", tmp_path / "two")
+    assert said.code == 0, said.err
+    page = (tmp_path / "one" / "report" / "report.html").read_text(encoding="utf-8")
+    for word in ("sentiment", "paraphrase", "similarity", "alibration", "ardest", "isagree"):
+        assert word in page
+    assert (tmp_path / "one" / "report" / "report.md").is_file()
+
+
+def test_mistakes_are_told_before_anything_is_trained(tiny: Path, minbert: Minbert, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.toml"
+    broken.write_text('extends = "demo"\n\n[tasks.sentiment]\nhead = "liner"\n', encoding="utf-8")
+    for words, message in (
+        (("compare", "demo", broken, "--backbone", tiny), "Did you mean 'linear'"),
+        (("compare", "demo", "--backbone", tiny, "--baseline", "baseline"), "is not among the recipes"),
+        (("compare", "demo", "demo", "--backbone", tiny), "'demo' is named twice"),
+        (("compare", "demo", "--backbone", tiny, "--budget", "1m", "--steps", "3"), "one limit"),
+        (("compare", "demo", "--backbone", tiny, "--seeds", "none"), "--seeds none"),
+    ):
+        said = minbert(*words, "--out", tmp_path / "out")
+        assert said.code == 2
+        assert message in said.err
+    assert not (tmp_path / "out").exists()
+    said = minbert("report", tmp_path)
+    assert said.code == 2
+    assert "neither a run nor a comparison" in said.err
