@@ -8,7 +8,7 @@ PEERS  := $(VENV)/.peers
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 export PYTHONNOUSERSITE = 1
 
-.PHONY: help setup demo bench test check format clean
+.PHONY: help setup demo bench test browser check format clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -36,6 +36,9 @@ $(PEERS): $(READY)
 
 test: $(READY)  ## run all tests
 	$(BIN)/pytest
+
+browser:  ## install Chromium on Debian or Ubuntu; without one the tests of the report's pages are skipped
+	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -qq -y chromium; }
 
 check: $(READY)  ## lint, format and types
 	$(BIN)/ruff check .

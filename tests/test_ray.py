@@ -41,8 +41,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     try:
         yield address
     finally:
-        os.killpg(started.pid, signal.SIGTERM)
-        started.wait(30)
+        # its processes are a group of their own
+        os.killpg(started.pid, signal.SIGKILL)
+        started.wait()
         shutil.rmtree(scratch, ignore_errors=True)
 
 

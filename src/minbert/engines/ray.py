@@ -1,6 +1,8 @@
 """Cells on a Ray cluster, whose nodes see the comparison's folder and the data under the same paths."""
 
 import logging
+import os
+import socket
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +17,12 @@ from minbert.findings import Result
 RETRIES = 3
 # seconds between two looks at what is going
 LOOK_EVERY = 1.0
+
+
+NOBODY = UserError(
+    "There is no Ray cluster to connect to.",
+    "Start one with `ray start --head`, or name one: RAY_ADDRESS=host:6379 minbert compare ...",
+)
 
 
 class Ray(Engine):
@@ -59,14 +67,22 @@ def connected() -> ModuleType:
     except ImportError:
         raise UserError("--engine ray needs Ray.", "pip install 'minbert[ray]'") from None
     if not ray.is_initialized():
+        check_reachable(os.environ.get("RAY_ADDRESS", ""))
         try:
             ray.init(address="auto", log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
         except ConnectionError:
-            raise UserError(
-                "There is no Ray cluster to connect to.",
-                "Start one with `ray start --head`, or name one: RAY_ADDRESS=host:6379 minbert compare ...",
-            ) from None
-    return ray  # type: ignore[no-any-return]
+            raise NOBODY from None
+    return ray
+
+
+def check_reachable(address: str) -> None:
+    """Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if port.isdecimal():
+        try:
+            socket.create_connection((host, int(port)), timeout=10).close()
+        except OSError:
+            raise NOBODY from None
 
 
 def train_on_a_node(cell: Cell, comparison: Path) -> Result:
