@@ -6,7 +6,7 @@ import socket
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from minbert.cells import Cell, Orphaned, read_notes, train_cell
 from minbert.engines.base import Engine, Going
@@ -72,7 +72,7 @@ def connected() -> ModuleType:
             ray.init(address="auto", log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
         except ConnectionError:
             raise NOBODY from None
-    return ray
+    return cast(ModuleType, ray)
 
 
 def check_reachable(address: str) -> None:
