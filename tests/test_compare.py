@@ -1,20 +1,25 @@
 """Comparisons: which cells there are, what makes two of them the same, and what a budget means."""
 
+import os
 import shutil
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from minbert.budget import share_for_steps
-from minbert.cells import content, make_cell
+from minbert.cells import Cell, content, make_cell, train_cell
 from minbert.cli.compare import read_budget, read_seeds
 from minbert.compare import Budget, Comparison, unique
+from minbert.engines.local import Local
 from minbert.errors import UserError
+from minbert.events import Stopped
+from minbert.findings import Result
 from minbert.prepare import prepare
-from minbert.recipe import Recipe
+from minbert.recipe import Distil, Recipe
 from minbert.sharing import Variant
-from tests.workbench import DEMO, demo_recipe
+from tests.workbench import DEMO, demo_recipe, run_all
 
 
 def short(tiny: Path, *overrides: str) -> Recipe:
@@ -61,6 +66,29 @@ def test_another_row_is_another_training(tiny: Path, tmp_path: Path) -> None:
     assert content(recipe, tmp_path) != first
 
 
+def test_the_order_of_the_tasks_counts_and_watching_does_not(tiny: Path) -> None:
+    recipe = short(tiny)
+    turned = replace(recipe, tasks=dict(reversed(recipe.tasks.items())))
+    assert content(turned, None) != content(recipe, None)
+    watched = replace(recipe, selection=replace(recipe.selection, cosines=8))
+    assert content(watched, None) == content(recipe, None)
+
+
+def test_a_teacher_is_what_it_answers_and_not_where_it_lies(tiny: Path, tmp_path: Path) -> None:
+    run_all(demo_recipe(tiny), tmp_path / "teacher")
+
+    def student(folder: Path) -> Recipe:
+        recipe = short(tiny)
+        stages = tuple(replace(stage, distil=Distil(teachers=(str(folder),))) for stage in recipe.stages)
+        return replace(recipe, stages=stages)
+
+    moved = shutil.copytree(tmp_path / "teacher", tmp_path / "moved")
+    first = content(student(tmp_path / "teacher"), None)
+    assert content(student(moved), None) == first
+    run_all(demo_recipe(tiny, "seed=1"), tmp_path / "other")
+    assert content(student(tmp_path / "other"), None) != first
+
+
 def test_recipes_that_come_to_the_same_training_are_trained_once(tiny: Path) -> None:
     cells = [make_cell("a", short(tiny), None), make_cell("b", short(tiny), None)]
     assert [cell.label for cell in unique(cells)] == ["a"]
@@ -69,6 +97,58 @@ def test_recipes_that_come_to_the_same_training_are_trained_once(tiny: Path) -> 
 def test_a_recipe_named_twice_is_a_mistake(tiny: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="'a' is named twice"):
         Comparison(tmp_path, [Variant("a", short(tiny)), Variant("a", short(tiny, "seed=1"))], [0], Budget())
+
+
+# ---- cells that were killed at awkward instants ---------------------------------------------------------
+
+
+def train(cell: Cell, folder: Path) -> Result:
+    return train_cell(cell, folder, lambda done, total: None, lambda: None)
+
+
+def test_a_cell_killed_before_it_said_what_it_is_is_trained(tiny: Path, tmp_path: Path) -> None:
+    cell = make_cell("a", demo_recipe(tiny), None)
+    cell.folder(tmp_path).mkdir(parents=True)
+    (cell.folder(tmp_path) / "run.json.tmp").write_text("{")
+    assert train(cell, tmp_path).state == "finished"
+
+
+def test_a_cell_killed_before_it_wrote_its_result_is_not_trained_again(tiny: Path, tmp_path: Path) -> None:
+    cell = make_cell("a", demo_recipe(tiny), None)
+    run = cell.folder(tmp_path)
+    first = train(cell, tmp_path)
+    written = (run / "run.json").stat().st_mtime_ns
+    for name in ("result.json", "notes.json"):
+        (run / name).unlink()
+    again = train(cell, tmp_path)
+    assert (again.state, again.scores) == ("finished", first.scores)
+    assert again.cost is not None and again.cost.seconds > 0
+    assert (run / "run.json").stat().st_mtime_ns == written
+
+
+def test_another_word_about_a_recipe_does_not_keep_a_cell_from_going_on(tiny: Path, tmp_path: Path) -> None:
+    recipe = demo_recipe(tiny, steps=6)
+    cell = make_cell("a", recipe, None)
+    asked = iter([None, None, 15, 15])
+    with pytest.raises(Stopped):
+        train_cell(cell, tmp_path, lambda done, total: None, lambda: next(asked, 15))
+    other = make_cell("b", replace(recipe, about="in other words"), None)
+    assert other.key == cell.key
+    assert train(other, tmp_path).state == "finished"
+
+
+def test_data_that_change_under_a_comparison_are_noticed(tiny: Path, tmp_path: Path) -> None:
+    cell = replace(make_cell("a", demo_recipe(tiny), None), key="of other data")
+    result = train(cell, tmp_path)
+    assert (result.state, result.reason) == ("failed", "its data or weights have changed since it was asked for.")
+
+
+def test_a_process_that_dies_while_timing_is_its_own_affair(tmp_path: Path) -> None:
+    found = dict(Local(tmp_path, 2).call(divmod, {"good": (7, 2), "wrong": (7, 0)}))
+    assert found["good"] == (3, 1)
+    assert isinstance(found["wrong"], ZeroDivisionError)
+    (died,) = dict(Local(tmp_path, 1).call(os._exit, {"died": (1,)})).values()
+    assert isinstance(died, BrokenProcessPool)
 
 
 # ---- budgets and seeds --------------------------------------------------------------------------------

@@ -221,14 +221,13 @@ def test_the_command_shows_a_failed_row_and_goes_on(minbert: Minbert, tiny: Path
     # something of the user's where the training of c3 should go
     folder = out / "cells" / keys["c3"]
     shutil.rmtree(folder)
-    folder.mkdir()
-    (folder / "mine.txt").write_text("keep me")
+    folder.write_text("keep me")
     store = Store(out / "results.sqlite")
     store.put(replace(store.results()[keys["c3"]], state="failed"))
     said = minbert(*words, "--out", out)
     assert said.code == 1
     assert "c3: failed" in said.out and "is not a run" in said.out
-    assert (out / "cells" / keys["c3"] / "mine.txt").read_text() == "keep me"
+    assert folder.read_text() == "keep me"
     assert "**failed:" in table_of(out / "report.md")["c3"]
     assert run_of(out / "cells" / keys["c4"]) == measured
 

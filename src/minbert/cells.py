@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import resource
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -61,12 +62,21 @@ def content(recipe: Recipe, data_root: Path | None) -> str:
     table.pop("about", None)
     for name, task in tasks.items():
         table["tasks"][name]["task"] = {key: value for key, value in task.as_settings().items() if key != "files"}
-    parts = [(task, part) for task in tasks.values() for part in ("train", "dev") if getattr(task.files, part)]
-    data = [(task.name, part, fingerprint(locate(task, part, data_root))) for task, part in parts]
+    files = [(task, part) for task in tasks.values() for part in ("train", "dev") if getattr(task.files, part)]
+    data = [(task.name, part, fingerprint(locate(task, part, data_root))) for task, part in files]
     weights = [(path.name, fingerprint(path)) for path in backbone_files(find_backbone(recipe.backbone))]
     # the folder's own name says nothing about the weights in it
     table.pop("backbone")
-    return hashlib.sha256(json.dumps([table, data, weights], sort_keys=True).encode()).hexdigest()
+    # watching changes nothing
+    table["selection"].pop("cosines", None)
+    teachers = []
+    for stage in table["stages"]:
+        # a teacher is what it answers, not where it lies
+        paths = stage.get("distil", {}).pop("teachers", [])
+        teachers += [[fingerprint(path) for path in sorted(Path(each).rglob("*.safetensors"))] for each in paths]
+    # the order of the tasks decides which is drawn first, and in which order fresh parts are made
+    parts = [table, list(tasks), data, weights, teachers]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 @cache
@@ -81,6 +91,8 @@ def train_cell(cell: Cell, comparison: Path, tell: Tell, asked: Asked) -> Result
     if done is not None:
         return done
     try:
+        if content(cell.recipe, cell.data_root)[: len(cell.key)] != cell.key:
+            raise UserError("its data or weights have changed since it was asked for.")
         wait_until_free(run)
         for event in training(cell, run, asked):
             if isinstance(event, Started):
@@ -91,10 +103,14 @@ def train_cell(cell: Cell, comparison: Path, tell: Tell, asked: Asked) -> Result
     except Stopped:
         raise
     except Exception as wrong:  # whatever it is, it is this cell's, and the others can go on
-        reason = wrong.problem if isinstance(wrong, UserError) else f"{type(wrong).__name__}: {wrong}"
-        return Result(cell.key, cell.label, cell.recipe.seed, "failed", reason, run=str(run.relative_to(comparison)))
+        where = str(run.relative_to(comparison))
+        return Result(cell.key, cell.label, cell.recipe.seed, "failed", reason_of(wrong), run=where)
     write_json(run / "result.json", asdict(result))
     return result
+
+
+def reason_of(wrong: BaseException) -> str:
+    return wrong.problem if isinstance(wrong, UserError) else f"{type(wrong).__name__}: {wrong}"
 
 
 def training(cell: Cell, run: Path, asked: Asked) -> Iterator[Event]:
@@ -104,9 +120,13 @@ def training(cell: Cell, run: Path, asked: Asked) -> Iterator[Event]:
         # killed between the end of the training and its result
         return
     every = SaveEvery(seconds=SAVE_EVERY)
-    seconds = 0.0
+    seconds, most = 0.0, 0.0
+    if not about and run.is_dir():
+        # killed before it said what it is; the folder is the comparison's own
+        shutil.rmtree(run)
     if "recipe" in about and (run / "recipe.toml").is_file():
-        seconds = float(read_notes(run).get("seconds", 0.0))
+        notes = read_notes(run)
+        seconds, most = notes.get("seconds", 0.0), notes.get("memory", 0.0)
         events = resume_run(run, cell.recipe, data_root=cell.data_root, every=every, asked=asked)
     else:
         events = start_run(cell.recipe, run, data_root=cell.data_root, force=True, every=every, asked=asked)
@@ -116,8 +136,9 @@ def training(cell: Cell, run: Path, asked: Asked) -> Iterator[Event]:
         now = time.monotonic()
         if isinstance(event, Step):
             seconds, step, steps = seconds + now - last, event.number, event.total
-        if isinstance(event, Finished) or (step and now - noted > NOTE_EVERY):
-            notes = {"seconds": round(seconds, 2), "memory": most_memory(), "step": step, "steps": steps}
+        ended = isinstance(event, Finished) or (isinstance(event, Step) and step == steps)
+        if ended or (step and now - noted > NOTE_EVERY):
+            notes = {"seconds": round(seconds, 2), "memory": max(most, most_memory()), "step": step, "steps": steps}
             write_json(run / "notes.json", notes)
             noted = now
         yield event
@@ -129,7 +150,8 @@ def finished(cell: Cell, run: Path, comparison: Path) -> Result:
     counts = count_parameters(cell.recipe, read_config(find_backbone(cell.recipe.backbone))[0])
     steps, tokens = steps_and_tokens(run)
     size = sum(path.stat().st_size for path in (run / "model").rglob("*") if path.is_file())
-    cost = Cost(notes["seconds"], steps, tokens, counts["total"], counts["free"], notes["memory"], size)
+    spent = (notes.get("seconds", about["seconds"]), steps, tokens)
+    cost = Cost(*spent, counts["total"], counts["free"], notes.get("memory", 0.0), size)
     where = str(run.relative_to(comparison))
     return Result(
         cell.key, cell.label, cell.recipe.seed, "finished", "", about["scores"], about["overall"], cost, where
@@ -170,8 +192,9 @@ def most_memory() -> int:
 class Orphaned:
     """Asks a training to stop and save when the process that started it is gone, or a signal came."""
 
-    def __init__(self) -> None:
-        self.parent = os.getppid()
+    def __init__(self, parent: int) -> None:
+        """`parent`: told, since it may be gone before this process can look."""
+        self.parent = parent
         self.signal: int | None = None
 
     def __call__(self) -> int | None:

@@ -1,20 +1,17 @@
 """Recipes x seeds -> trained cells under equal budgets; what is done is never done again."""
 
 import hashlib
-import multiprocessing
 import shlex
 import sys
-from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
-from typing import Any
-
-from torch import set_num_threads
+from typing import Any, TypeVar
 
 from minbert.budget import share_for, share_for_steps, within
-from minbert.cells import Cell, make_cell, read_result
+from minbert.cells import Cell, make_cell, read_result, reason_of
 from minbert.durable import hold, write_json
 from minbert.engines import Engine, Going
 from minbert.errors import UserError
@@ -25,6 +22,8 @@ from minbert.pretrained import read_config
 from minbert.recipe import Recipe
 from minbert.sharing import Variant
 from minbert.store import Store
+
+Out = TypeVar("Out")
 
 
 @dataclass(frozen=True)
@@ -64,6 +63,16 @@ class Sizing:
     total: int
 
 
+@dataclass(frozen=True)
+class Planned:
+    """So many trainings are asked for, done or not."""
+
+    cells: int
+
+
+Told = Sizing | Planned | Going | Result
+
+
 class Comparison:
     """The folder of a comparison: cells, their results, and what was asked last."""
 
@@ -91,19 +100,24 @@ class Comparison:
     def store(self) -> Store:
         return Store(self.folder / "results.sqlite")
 
-    def train(self, engine: Engine, data_root: Path | None, baseline: str) -> Iterator[Sizing | Going | Result]:
+    def train(self, engine: Engine, data_root: Path | None, baseline: str) -> Generator[Told, None, None]:
         """Train what is missing. A cell that failed before is tried again: its reason may be gone."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with closing(hold(self.folder)):
-            cells = yield from self.cells(data_root, engine)
+            shares, failed = yield from self.shares(data_root, engine)
+            cells = self.cells(data_root, shares)
             self.write_plan(cells, baseline)
             known = self.known(cells)
+            yield Planned(len(unique(cells)))
             yield from known.values()
+            waiting = [cell for cell in unique(cells) if cell.key not in known]
+            lost = [engine.lost(cell, failed[cell.label]) for cell in waiting if cell.label in failed]
             # seeds outside, recipes inside: stopped early, every recipe has as many seeds
-            for told in engine.run([cell for cell in unique(cells) if cell.key not in known]):
-                if isinstance(told, Result):
-                    self.store.put(told)
-                yield told
+            with closing(engine.run([cell for cell in waiting if cell.label not in failed])) as going:
+                for told in chain(lost, going):
+                    if isinstance(told, Result):
+                        self.store.put(told)
+                    yield told
 
     def check(self, data_root: Path | None) -> None:
         """A mistake in any recipe, or a missing file, is found before anything is trained."""
@@ -112,46 +126,42 @@ class Comparison:
             outline(recipe, recipe.read_tasks(), read_config(find_backbone(recipe.backbone))[0])
             self.asked(variant, data_root)
 
-    def cells(self, data_root: Path | None, engine: Engine) -> Generator[Sizing, None, list[Cell]]:
-        """Every variant with every seed, cut to the budget."""
-        shares = yield from self.shares(data_root, engine)
-        limited = self.budget != Budget()
+    def cells(self, data_root: Path | None, shares: Mapping[str, float]) -> list[Cell]:
+        """Every variant with every seed, cut to the budget; whole where nobody knows how much of it fits."""
+        cut = {label: variant.recipe for label, variant in self.variants.items()}
+        if self.budget != Budget():
+            cut |= {label: within(cut[label], share) for label, share in shares.items()}
         return [
             make_cell(label, replace(recipe, seed=seed), data_root)
             for seed in self.seeds
-            for label, share in shares.items()
-            for recipe in [within(self.variants[label].recipe, share) if limited else self.variants[label].recipe]
+            for label, recipe in cut.items()
         ]
 
-    def shares(self, data_root: Path | None, engine: Engine) -> Generator[Sizing, None, dict[str, float]]:
-        """How much of each epoch every variant may train: measured once, and as the cells will run."""
+    def shares(
+        self, data_root: Path | None, engine: Engine
+    ) -> Generator[Sizing, None, tuple[dict[str, float], dict[str, str]]]:
+        """How much of each epoch every variant may train, measured once; and why it could not be found out."""
         asked = {label: self.asked(variant, data_root) for label, variant in self.variants.items()}
-        known = {label: self.store.share(asked[label]) for label in asked}
-        unknown = [label for label, share in known.items() if share is None]
+        found = {label: self.store.share(key) for label, key in asked.items()}
+        known = {label: share for label, share in found.items() if share is not None}
+        unknown = {
+            label: (self.budget.part(variant.part), variant.recipe, data_root)
+            for label, variant in self.variants.items()
+            if label not in known
+        }
+        failed: dict[str, str] = {}
         if unknown:
             yield Sizing(0, len(unknown))
-        measured = self.timed(unknown, data_root, engine) if self.budget.seconds else self.counted(unknown, data_root)
+        # steps need no model to be counted; times are measured as the cells will run
+        measured = engine.call(Budget.share_of, unknown) if self.budget.seconds else here(Budget.share_of, unknown)
         for done, (label, share) in enumerate(measured, 1):
-            known[label] = share
-            self.store.put_share(asked[label], share)
+            if isinstance(share, BaseException):
+                failed[label] = f"while its steps were timed: {reason_of(share)}"
+            else:
+                known[label] = share
+                self.store.put_share(asked[label], share)
             yield Sizing(done, len(unknown))
-        return {label: share for label, share in known.items() if share is not None}
-
-    def counted(self, labels: Sequence[str], data_root: Path | None) -> Iterator[tuple[str, float]]:
-        for label in labels:
-            variant = self.variants[label]
-            yield label, self.budget.part(variant.part).share_of(variant.recipe, data_root)
-
-    def timed(self, labels: Sequence[str], data_root: Path | None, engine: Engine) -> Iterator[tuple[str, float]]:
-        """In processes like those of the cells: the models and the data that are timed are gone with them."""
-        context, threads = multiprocessing.get_context("spawn"), (engine.threads,)
-        with ProcessPoolExecutor(engine.at_once, context, set_num_threads, threads, max_tasks_per_child=1) as pool:
-            going = {}
-            for label in labels:
-                variant = self.variants[label]
-                going[pool.submit(self.budget.part(variant.part).share_of, variant.recipe, data_root)] = label
-            for future in as_completed(going):
-                yield going[future], future.result()
+        return known, failed
 
     def asked(self, variant: Variant, data_root: Path | None) -> str:
         """What a share was found for: it is found once, so that a cell is known again."""
@@ -159,16 +169,15 @@ class Comparison:
         return hashlib.sha256(repr((recipe, self.budget.part(variant.part))).encode()).hexdigest()
 
     def known(self, cells: Sequence[Cell]) -> dict[str, Result]:
-        """What is finished, in the table of results or, if the driver was killed before it got there, in a cell."""
+        """What is finished by the cells themselves, put into the table where a killed driver did not get there."""
         rows, found = self.store.results(), {}
         for cell in unique(cells):
-            row = rows.get(cell.key)
-            if row is None or row.state != "finished":
-                row = read_result(cell.folder(self.folder))
-                if row is not None:
-                    self.store.put(row)
-            if row is not None:
-                found[cell.key] = row
+            # a row without its run is of no use: answers are compared, not only scores
+            done = read_result(cell.folder(self.folder))
+            if done is not None:
+                found[cell.key] = replace(done, label=cell.label)
+                if rows.get(cell.key) != found[cell.key]:
+                    self.store.put(found[cell.key])
         return found
 
     def write_plan(self, cells: Sequence[Cell], baseline: str) -> None:
@@ -183,6 +192,11 @@ class Comparison:
             "cells": [{"key": cell.key, "label": cell.label, "seed": cell.recipe.seed} for cell in cells],
         }
         write_json(self.folder / "compare.json", plan)
+
+
+def here(function: Callable[..., Out], work: Mapping[str, tuple[Any, ...]]) -> Iterator[tuple[str, Out]]:
+    for label, arguments in work.items():
+        yield label, function(*arguments)
 
 
 def unique(cells: Sequence[Cell]) -> list[Cell]:

@@ -65,7 +65,7 @@ class Difference:
     low: float
     high: float
     p: float
-    # Holm's correction over everything that was compared
+    # Holm's correction over all that is tested together
     corrected: float
     # randomisation over dev rows alone: are these very models different?
     p_rows: float

@@ -1,13 +1,13 @@
 """Rows of the reports -> trained models under equal budgets, and their figures beside the published ones."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from minbert.compare import Budget, Comparison, Sizing
+from minbert.compare import Budget, Comparison, Told
 from minbert.conclusions import planned, read_plan
 from minbert.cookbook import read_recipe
-from minbert.engines import Engine, Going
+from minbert.engines import Engine
 from minbert.findings import Result
 from minbert.published import METRICS, Row, overall_of
 from minbert.rundir import read_run
@@ -96,7 +96,7 @@ class Reproduction:
         variants = {job.label: job for jobs in self.jobs.values() for job in jobs}
         self.comparison = Comparison(settings.out, [*variants.values()], [settings.seed], Budget(settings.budget))
 
-    def train(self, engine: Engine) -> Iterator[Sizing | Going | Result]:
+    def train(self, engine: Engine) -> Generator[Told, None, None]:
         return self.comparison.train(engine, self.settings.data_root, next(iter(self.comparison.variants)))
 
     def results(self) -> dict[str, Result]:

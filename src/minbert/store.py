@@ -43,10 +43,9 @@ class Store:
                 with database:
                     yield database
         except sqlite3.DatabaseError as wrong:
-            raise UserError(
-                f"{self.path}: {wrong}.",
-                "If it is damaged, remove it: the same command makes it again from the results beside the trainings.",
-            ) from None
+            damaged = "malformed" in str(wrong) or "not a database" in str(wrong)
+            mend = "Remove it: the same command makes it again from the results beside the trainings."
+            raise UserError(f"{self.path}: {wrong}.", mend if damaged else "") from None
 
     def put(self, result: Result) -> None:
         """When this returns, the row is on the disk."""

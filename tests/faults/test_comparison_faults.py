@@ -72,7 +72,7 @@ def test_a_damaged_file_says_what_to_do(here: Path, tiny: Path) -> None:
     _, said = ended.communicate()
     assert ended.returncode == 2
     assert "results.sqlite: file is not a database" in said
-    assert "remove it" in said
+    assert "Remove it" in said
 
 
 def test_14_eight_writers_and_kills_lose_no_acknowledged_row(tmp_path: Path) -> None:

@@ -12,11 +12,8 @@ from minbert.cli.screen import errors, plain, progress
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from minbert.compare import Sizing
-    from minbert.engines import Going
+    from minbert.compare import Told
     from minbert.findings import Result
-
-    Told = Sizing | Going | Result
 
 
 @contextmanager
@@ -24,20 +21,20 @@ def saved_when_stopped() -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, SystemExit) as stopped:
-        errors.print("Stopped; what was going has saved itself. The same command goes on.")
+        errors.print("Stopped. The same command goes on from what was saved.")
         code = stopped.code if isinstance(stopped, SystemExit) else 130
         raise typer.Exit(code if isinstance(code, int) else 1) from None
 
 
-def watch_cells(events: "Iterable[Told]", total: int) -> None:
+def watch_cells(events: "Iterable[Told]") -> None:
     """A bar for all cells, one for each that is going, and a line for each that ended."""
-    from minbert.compare import Sizing
+    from minbert.compare import Planned, Sizing
     from minbert.findings import Result
 
     # a log file gets a line now and then instead of a bar
     live = sys.stderr.isatty()
     with progress() as bar:
-        everything = bar.add_task("cells", total=total, note="")
+        everything = bar.add_task("cells", total=None, note="")
         going: dict[str, TaskID] = {}
         for told in events:
             if isinstance(told, Sizing):
@@ -45,6 +42,8 @@ def watch_cells(events: "Iterable[Told]", total: int) -> None:
                 bar.update(everything, note=note)
                 if not live:
                     bar.console.print(f"  {note}")
+            elif isinstance(told, Planned):
+                bar.update(everything, total=told.cells, note="")
             elif isinstance(told, Result):
                 if told.key in going:
                     bar.remove_task(going.pop(told.key))
@@ -54,7 +53,6 @@ def watch_cells(events: "Iterable[Told]", total: int) -> None:
                 if told.cell.key not in going:
                     name = f"{plain(told.cell.label)}, seed {told.cell.recipe.seed}"
                     going[told.cell.key] = bar.add_task(name, total=told.total, note="")
-                bar.update(everything, note="")
                 bar.update(going[told.cell.key], completed=told.done, total=told.total)
 
 

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -74,6 +75,10 @@ def compare(
     from minbert.report import write_comparison
     from minbert.sharing import sharing_variants
 
+    # absolute: the trainings may run elsewhere
+    data_root = data_root and data_root.resolve()
+    if backbone is not None and Path(backbone).is_dir():
+        backbone = str(Path(backbone).resolve())
     overrides = [*(set_ or []), *([f"backbone={backbone}"] if backbone else [])]
     variants = read_variants(recipes, overrides, cosines)
     if baseline is not None and baseline not in recipes:
@@ -83,8 +88,8 @@ def compare(
     besides = [] if sharing == "none" else sharing_variants(own, matrix=sharing == "matrix")
     work = Comparison(out, variants, read_seeds(seeds), read_budget(budget, steps), besides)
     work.check(data_root)
-    with saved_when_stopped():
-        watch_cells(work.train(ENGINES[engine](out, jobs), data_root, chosen), len(work.variants) * len(work.seeds))
+    with saved_when_stopped(), closing(work.train(ENGINES[engine](out, jobs), data_root, chosen)) as events:
+        watch_cells(events)
     findings = conclude(out)
     write_comparison(findings, out)
     show_findings(findings)

@@ -29,8 +29,12 @@ def report(
     Example: minbert report runs/baseline
     """
     if (folder / "compare.json").is_file():
+        if other is not None:
+            raise UserError("A comparison is shown alone.", "For two runs: minbert report RUN RUN")
         page = of_comparison(folder, out or folder, figures)
     elif (folder / "run.json").is_file():
+        if figures is not None:
+            raise UserError("--figures are those of a comparison.", "Leave it out for a run.")
         page = of_run(folder, other, out or folder / "report")
     else:
         raise UserError(

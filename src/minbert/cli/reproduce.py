@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from minbert.cli.cells import Told
+    from minbert.compare import Told
     from minbert.reproduce import Outcome, Reproduction
 
 OWN, FULL = "own", "full"
@@ -62,8 +63,8 @@ def reproduce(
     work = Reproduction(chosen, Settings(out, "" if backbone == OWN else backbone, limit, seed, data_root))
     work.comparison.check(data_root)
     file = report or out / "report.md"
-    with saved_when_stopped():
-        watch_cells(reported(work, work.train(Local(out, jobs)), file), len(work.comparison.variants))
+    with saved_when_stopped(), closing(work.train(Local(out, jobs))) as events:
+        watch_cells(reported(work, events, file))
     outcomes = work.outcomes()
     console.print(outcome_table(outcomes))
     for outcome in outcomes:

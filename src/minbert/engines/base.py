@@ -2,12 +2,15 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from minbert.cells import Cell
 from minbert.findings import Result
+
+Out = TypeVar("Out")
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,13 @@ class Engine(ABC):
         return max(1, cores() // self.at_once)
 
     @abstractmethod
-    def run(self, cells: Sequence[Cell]) -> Iterator[Going | Result]:
+    def call(
+        self, function: Callable[..., Out], work: Mapping[str, tuple[Any, ...]]
+    ) -> Iterator[tuple[str, Out | BaseException]]:
+        """What a function makes of each of these, or why it fails: where, and in the company in which, cells run."""
+
+    @abstractmethod
+    def run(self, cells: Sequence[Cell]) -> Generator[Going | Result, None, None]:
         """Train them all. Leaving the iterator early makes what is going save itself and stop."""
 
     def lost(self, cell: Cell, reason: str) -> Result:

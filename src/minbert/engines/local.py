@@ -3,15 +3,18 @@
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 from minbert.cells import Cell, Orphaned, train_cell
-from minbert.engines.base import Engine, Going
+from minbert.engines.base import Engine, Going, Out
 from minbert.events import Stopped
 from minbert.findings import Result
 
@@ -28,16 +31,15 @@ class Worker:
 
 
 class Local(Engine):
-    def run(self, cells: Sequence[Cell]) -> Iterator[Going | Result]:
+    def run(self, cells: Sequence[Cell]) -> Generator[Going | Result, None, None]:
         # a fresh interpreter: torch's threads do not survive a fork
         context = multiprocessing.get_context("spawn")
-        jobs = self.at_once
-        waiting, free = list(reversed(cells)), list(range(jobs))
+        waiting, free = list(reversed(cells)), list(range(self.at_once))
         going: dict[Connection, Worker] = {}
         try:
             while waiting or going:
                 while waiting and free:
-                    worker = self.start(context, waiting.pop(), free.pop(), jobs)
+                    worker = self.start(context, waiting.pop(), free.pop())
                     going[worker.pipe] = worker
                 for pipe in wait(list(going)):
                     assert isinstance(pipe, Connection)
@@ -55,9 +57,23 @@ class Local(Engine):
             for worker in going.values():
                 stop(worker)
 
-    def start(self, context: SpawnContext, cell: Cell, slot: int, jobs: int) -> Worker:
+    def call(
+        self, function: Callable[..., Out], work: Mapping[str, tuple[Any, ...]]
+    ) -> Iterator[tuple[str, Out | BaseException]]:
+        with ThreadPoolExecutor(self.at_once) as pool:
+            going = {
+                pool.submit(apart, function, arguments, number % self.at_once, self.threads): label
+                for number, (label, arguments) in enumerate(work.items())
+            }
+            try:
+                for future in as_completed(going):
+                    yield going[future], future.result()
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+
+    def start(self, context: SpawnContext, cell: Cell, slot: int) -> Worker:
         ours, theirs = context.Pipe()
-        process = context.Process(target=work, args=(cell, self.comparison, theirs, slot, jobs, self.threads))
+        process = context.Process(target=work, args=(cell, self.comparison, theirs, os.getpid(), slot, self.threads))
         process.start()
         # so that the pipe ends when the process does
         theirs.close()
@@ -66,32 +82,48 @@ class Local(Engine):
     def hear(self, worker: Worker) -> Going | Result:
         try:
             told = worker.pipe.recv()
-        except (EOFError, ConnectionResetError):
+        except (EOFError, OSError):
             worker.process.join()
             return self.lost(worker.cell, how_it_died(worker.process.exitcode or 0))
         return told if isinstance(told, Result) else Going(worker.cell, *told)
 
 
-def work(cell: Cell, comparison: Path, pipe: Connection, slot: int, jobs: int, threads: int) -> None:
-    """The process of a cell."""
-    # before torch is asked for devices
-    if "CUDA_VISIBLE_DEVICES" not in os.environ and jobs > 1:
-        os.environ["CUDA_VISIBLE_DEVICES"] = str(slot)
+def settle(slot: int, threads: int) -> None:
+    """A process's own share of the machine: an accelerator by turns, and threads."""
     import torch
 
+    # before anybody asks for a device
+    given = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    devices = given.split(",") if given else [str(number) for number in range(torch.cuda.device_count())]
+    if len(devices) > 1:
+        os.environ["CUDA_VISIBLE_DEVICES"] = devices[slot % len(devices)]
     torch.set_num_threads(threads)
-    asked = Orphaned()
+
+
+def work(cell: Cell, comparison: Path, pipe: Connection, driver: int, slot: int, threads: int) -> None:
+    """The process of a cell."""
+    settle(slot, threads)
+    asked = Orphaned(driver)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, asked.note)
 
     def tell(done: int, total: int) -> None:
-        pipe.send((done, total))
+        # whoever listened may be gone: then the training is asked to stop, and saves itself
+        with suppress(OSError):
+            pipe.send((done, total))
 
-    try:
+    with suppress(Stopped, OSError):
         pipe.send(train_cell(cell, comparison, tell, asked))
-    except (Stopped, BrokenPipeError):
-        # it has saved itself, or whoever listened is gone
-        return
+
+
+def apart(function: Callable[..., Out], arguments: tuple[Any, ...], slot: int, threads: int) -> Out | BaseException:
+    """In a process like those of the cells; whatever goes wrong there is its own."""
+    context = multiprocessing.get_context("spawn")
+    try:
+        with ProcessPoolExecutor(1, context, settle, (slot, threads)) as pool:
+            return pool.submit(function, *arguments).result()
+    except Exception as wrong:
+        return wrong
 
 
 def stop(worker: Worker) -> None:
@@ -107,4 +139,6 @@ def how_it_died(code: int) -> str:
         return "its process was killed (signal 9), as the system does when memory runs out"
     if code < 0:
         return f"its process was killed ({signal.Signals(-code).name})"
+    if code == 0:
+        return "its process was stopped, and has saved itself"
     return f"its process ended with exit code {code} before it had a result"

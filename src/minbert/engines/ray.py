@@ -3,13 +3,13 @@
 import logging
 import os
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
 from minbert.cells import Cell, Orphaned, read_notes, train_cell
-from minbert.engines.base import Engine, Going
+from minbert.engines.base import CORES_A_CELL, Engine, Going, Out
 from minbert.errors import UserError
 from minbert.findings import Result
 
@@ -28,14 +28,17 @@ NOBODY = UserError(
 class Ray(Engine):
     """A cell is a Ray Core task. Its result is what it wrote into its folder, so it may run twice."""
 
-    def run(self, cells: Sequence[Cell]) -> Iterator[Going | Result]:
+    def run(self, cells: Sequence[Cell]) -> Generator[Going | Result, None, None]:
         ray = connected()
         task = ray.remote(max_calls=1, max_retries=RETRIES, **self.wants(ray))(train_on_a_node)
         # absolute: a node's own working directory is another
         folder = self.comparison.resolve()
-        going = {task.remote(cell, folder): cell for cell in cells}
+        waiting, going = list(reversed(cells)), dict[Any, Cell]()
         try:
-            while going:
+            while waiting or going:
+                while waiting and (self.jobs is None or len(going) < self.jobs):
+                    cell = waiting.pop()
+                    going[task.remote(cell, folder)] = cell
                 done, _ = ray.wait(list(going), timeout=LOOK_EVERY)
                 for reference in done:
                     yield self.outcome(ray, reference, going.pop(reference))
@@ -47,15 +50,31 @@ class Ray(Engine):
             for reference in going:
                 ray.cancel(reference, force=True)
 
+    def call(
+        self, function: Callable[..., Out], work: Mapping[str, tuple[Any, ...]]
+    ) -> Iterator[tuple[str, Out | BaseException]]:
+        ray = connected()
+        task = ray.remote(max_calls=1, **self.wants(ray))(function)
+        going = {task.remote(*arguments): label for label, arguments in work.items()}
+        while going:
+            (reference, *_), _ = ray.wait(list(going))
+            label = going.pop(reference)
+            try:
+                yield label, ray.get(reference)
+            except ray.exceptions.RayError as wrong:
+                # what the function raised is the cause of what Ray says
+                yield label, getattr(wrong, "cause", None) or wrong
+
     def wants(self, ray: ModuleType) -> dict[str, float]:
-        """An accelerator a cell if the cluster has any."""
-        return {"num_gpus": 1} if ray.cluster_resources().get("GPU") else {"num_cpus": self.threads}
+        """An accelerator a cell if the cluster has any; otherwise cores, not more than a node has."""
+        most = max((node["Resources"].get("CPU", 1.0) for node in ray.nodes() if node["Alive"]), default=1.0)
+        return {"num_gpus": 1} if ray.cluster_resources().get("GPU") else {"num_cpus": min(CORES_A_CELL, most)}
 
     def outcome(self, ray: ModuleType, reference: Any, cell: Cell) -> Result:
         try:
             result = ray.get(reference)
         except ray.exceptions.RayError as wrong:
-            return self.lost(cell, f"Ray: {str(wrong).strip().splitlines()[-1]}")
+            return self.lost(cell, " ".join(["Ray:", *str(wrong).strip().splitlines()[-1:]]))
         assert isinstance(result, Result)
         return result
 
@@ -86,4 +105,4 @@ def check_reachable(address: str) -> None:
 
 
 def train_on_a_node(cell: Cell, comparison: Path) -> Result:
-    return train_cell(cell, comparison, lambda done, total: None, Orphaned())
+    return train_cell(cell, comparison, lambda done, total: None, Orphaned(os.getppid()))
