@@ -163,7 +163,7 @@ def read_result(run: Path) -> Result | None:
     try:
         found = json.loads((run / "result.json").read_text(encoding="utf-8"))
         return Result(**found | {"cost": Cost(**found["cost"])})
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, TypeError, KeyError):
         raise UserError(f"{run / 'result.json'}: is no result.", "Remove this folder: it is trained again.") from None

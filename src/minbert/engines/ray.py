@@ -67,8 +67,10 @@ class Ray(Engine):
 
     def wants(self, ray: ModuleType) -> dict[str, float]:
         """An accelerator a cell if the cluster has any; otherwise cores, not more than a node has."""
+        if ray.cluster_resources().get("GPU"):
+            return {"num_gpus": 1}
         most = max((node["Resources"].get("CPU", 1.0) for node in ray.nodes() if node["Alive"]), default=1.0)
-        return {"num_gpus": 1} if ray.cluster_resources().get("GPU") else {"num_cpus": min(CORES_A_CELL, most)}
+        return {"num_cpus": min(self.threads if self.jobs else CORES_A_CELL, most)}
 
     def outcome(self, ray: ModuleType, reference: Any, cell: Cell) -> Result:
         try:
