@@ -18,6 +18,7 @@ from minbert.trainer import Loop
 from tests.course import course_data
 
 PAPERS = [name for name in shipped_recipes() if name.startswith("papers/")]
+STUDY = [name for name in shipped_recipes() if name.startswith("study/")]
 A, B, C, D, E = (f"papers/{name}" for name in sorted({name.split("/")[1] for name in PAPERS}))
 ROWS = {row.id: row for report in read_published().values() for row in report.rows}
 # as the reports' own figures give it by the common formula, worked out by hand
@@ -164,7 +165,7 @@ def shortened(name: str, backbone: Path) -> Recipe:
     return replace(recipe, stages=tuple(replace(stage, epochs=min(2, stage.epochs)) for stage in recipe.stages[:4]))
 
 
-@pytest.mark.parametrize("name", PAPERS)
+@pytest.mark.parametrize("name", [*PAPERS, *STUDY])
 def test_all_its_stages_train(name: str, tiny: Path, data: Path) -> None:
     recipe = shortened(name, tiny)
     ready = prepare(recipe, data)
