@@ -137,6 +137,17 @@ def test_another_word_about_a_recipe_does_not_keep_a_cell_from_going_on(tiny: Pa
     assert train(other, tmp_path).state == "finished"
 
 
+def test_a_cell_that_may_not_go_on_begins_again(tiny: Path, tmp_path: Path) -> None:
+    recipe = demo_recipe(tiny, steps=6)
+    cell = make_cell("a", recipe, None)
+    with pytest.raises(Stopped):
+        train_cell(cell, tmp_path, lambda done, total: None, lambda: 15)
+    # watched by another number of rows it has the same name, and a run is not resumed with another recipe
+    other = make_cell("a", replace(recipe, selection=replace(recipe.selection, cosines=4)), None)
+    assert other.key == cell.key
+    assert train(other, tmp_path).state == "finished"
+
+
 def test_data_that_change_under_a_comparison_are_noticed(tiny: Path, tmp_path: Path) -> None:
     cell = replace(make_cell("a", demo_recipe(tiny), None), key="of other data")
     result = train(cell, tmp_path)

@@ -5,6 +5,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -23,8 +24,7 @@ from minbert.prepare import count_parameters
 from minbert.pretrained import read_config
 from minbert.recipe import Recipe
 from minbert.run import resume_run, start_run
-from minbert.rundir import backbone_files, is_locked, read_run
-from minbert.settled import written_out
+from minbert.rundir import backbone_files, is_locked, read_run, settled
 from minbert.table import locate
 from minbert.trainer import Step
 
@@ -57,11 +57,9 @@ def make_cell(label: str, recipe: Recipe, data_root: Path | None) -> Cell:
 def content(recipe: Recipe, data_root: Path | None) -> str:
     """One name for the same recipe on the same data and weights, wherever their files lie."""
     tasks = recipe.read_tasks()
-    table = written_out(recipe, tasks)
+    table = settled(recipe, tasks)
     # what it is called and what is said about it change no number
     table.pop("about", None)
-    for name, task in tasks.items():
-        table["tasks"][name]["task"] = {key: value for key, value in task.as_settings().items() if key != "files"}
     files = [(task, part) for task in tasks.values() for part in ("train", "dev") if getattr(task.files, part)]
     data = [(task.name, part, fingerprint(locate(task, part, data_root))) for task, part in files]
     weights = [(path.name, fingerprint(path)) for path in backbone_files(find_backbone(recipe.backbone))]
@@ -119,17 +117,14 @@ def training(cell: Cell, run: Path, asked: Asked) -> Iterator[Event]:
     if about.get("state") == "finished":
         # killed between the end of the training and its result
         return
-    every = SaveEvery(seconds=SAVE_EVERY)
     seconds, most = 0.0, 0.0
     if not about and run.is_dir():
         # killed before it said what it is; the folder is the comparison's own
         shutil.rmtree(run)
-    if "recipe" in about and (run / "recipe.toml").is_file():
+    if "recipe" in about:
         notes = read_notes(run)
         seconds, most = notes.get("seconds", 0.0), notes.get("memory", 0.0)
-        events = resume_run(run, cell.recipe, data_root=cell.data_root, every=every, asked=asked)
-    else:
-        events = start_run(cell.recipe, run, data_root=cell.data_root, force=True, every=every, asked=asked)
+    events = resumed_or_started(cell, run, "recipe" in about, asked)
     last = noted = time.monotonic()
     step = steps = 0
     for event in events:
@@ -143,6 +138,22 @@ def training(cell: Cell, run: Path, asked: Asked) -> Iterator[Event]:
             noted = now
         yield event
         last = time.monotonic()
+
+
+def resumed_or_started(cell: Cell, run: Path, begun: bool, asked: Asked) -> Iterator[Event]:
+    """What was begun goes on; where that is refused, as of a teacher that lies elsewhere now, it begins again."""
+    every = SaveEvery(seconds=SAVE_EVERY)
+    if begun:
+        events = resume_run(run, cell.recipe, data_root=cell.data_root, every=every, asked=asked)
+        try:
+            first = next(events)
+        except UserError:
+            pass
+        else:
+            yield first
+            yield from events
+            return
+    yield from start_run(cell.recipe, run, data_root=cell.data_root, force=True, every=every, asked=asked)
 
 
 def finished(cell: Cell, run: Path, comparison: Path) -> Result:
@@ -198,7 +209,7 @@ class Orphaned:
         self.signal: int | None = None
 
     def __call__(self) -> int | None:
-        return self.signal if os.getppid() == self.parent else 15
+        return self.signal if os.getppid() == self.parent else signal.SIGTERM
 
     def note(self, number: int, frame: object) -> None:
         self.signal = number

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -96,7 +97,7 @@ class Comparison:
         self.seeds = tuple(seeds)
         self.budget = budget
 
-    @property
+    @cached_property
     def store(self) -> Store:
         return Store(self.folder / "results.sqlite")
 

@@ -2,6 +2,7 @@
 
 import json
 import platform
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,7 @@ def conclude(folder: Path) -> Findings:
     results = planned(folder, plan)
     baseline: str = plan["baseline"]
     about = first_run(folder, [each for each in results if each.label == baseline] + results)
-    tasks = tasks_of_run(folder, about)
+    tasks = tasks_of_run(about)
     labels: list[str] = plan["compared"]
     competing = [each for each in results if each.label in labels]
     verdicts = give_verdicts(competing, labels, baseline, tasks, folder)
@@ -42,7 +43,7 @@ def conclude(folder: Path) -> Findings:
         budget=plan["budget"],
         backbone=about.get("backbone", ""),
         tested=verdicts.tested,
-        commands=(plan["command"], f"minbert report {folder}"),
+        commands=(plan["command"], shlex.join(["minbert", "report", str(folder)])),
         provenance=provenance(about),
         gains=gains,
         transfers=transfers,
@@ -78,7 +79,7 @@ def first_run(folder: Path, results: Sequence[Result]) -> dict[str, Any]:
     return read_run(run) | {"folder": run}
 
 
-def tasks_of_run(folder: Path, about: Mapping[str, Any]) -> dict[str, Task]:
+def tasks_of_run(about: Mapping[str, Any]) -> dict[str, Task]:
     names = about["recipe"]["tasks"]
     return {name: read_task(name, str((about["folder"] / "tasks" / f"{name}.toml").resolve())) for name in names}
 

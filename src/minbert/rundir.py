@@ -12,6 +12,7 @@ import shlex
 import shutil
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import asdict, replace
 from importlib.metadata import version
@@ -24,6 +25,7 @@ from minbert import __version__
 from minbert.durable import differences, hold, sha256, write_json, write_text
 from minbert.errors import UserError
 from minbert.prepare import Prepared
+from minbert.recipe import Recipe
 from minbert.settled import written_out
 from minbert.table import Examples, locate, read_examples, read_split
 from minbert.task import Task, read_task
@@ -94,7 +96,7 @@ def about_this_run(ready: Prepared, skip_bad_rows: bool) -> dict[str, Any]:
         for part, rows in (("train", ready.train), ("dev", ready.dev))
         for name in ready.tasks
     }
-    recipe = settled(ready)
+    recipe = settled(ready.recipe, ready.tasks)
     package = Path(__file__).parent
     return {
         "state": "running",
@@ -125,10 +127,10 @@ def backbone_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".bin", ".json", ".txt"))
 
 
-def settled(ready: Prepared) -> dict[str, Any]:
+def settled(recipe: Recipe, tasks: Mapping[str, Task]) -> dict[str, Any]:
     """The recipe with every default and its tasks written out, the same wherever its files lie."""
-    table = written_out(ready.recipe, ready.tasks)
-    for name, task in ready.tasks.items():
+    table = written_out(recipe, tasks)
+    for name, task in tasks.items():
         table["tasks"][name]["task"] = {key: value for key, value in task.as_settings().items() if key != "files"}
     # as it comes back from a file
     return json.loads(json.dumps(table))  # type: ignore[no-any-return]

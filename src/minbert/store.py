@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ create table if not exists cells (
 );
 create table if not exists shares (asked text primary key, share real not null);
 """
-COST = ("seconds", "steps", "tokens", "total", "free", "memory", "size")
+COST = tuple(each.name for each in fields(Cost))
 COLUMNS = ("key", "label", "seed", "state", "reason", "scores", "overall", *COST, "run")
 
 
