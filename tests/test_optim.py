@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import torch
 
 from minbert.bert import Bert, Shape
 from minbert.model import Model
-from minbert.optim import AdamW, make_optimiser, set_rates
+from minbert.optim import AdamW, FusedAdamW, make_optimiser, moments, restore_moments, set_rates
 from minbert.prepare import prepare
 from minbert.recipe import Optimiser, Stage
 from minbert.schedules import SCHEDULES
@@ -18,13 +20,13 @@ from minbert.trainer import clip
 from tests.workbench import demo_recipe
 
 
-def descend(make: type[torch.optim.Optimizer], steps: int = 20, **settings: object) -> torch.Tensor:
+def descend(make: Any, steps: int = 20, **settings: object) -> torch.Tensor:
     """Some steps on a small least-squares problem; the final weights."""
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(16, 5, generator=generator, dtype=torch.float64)
     y = torch.randn(16, 3, generator=generator, dtype=torch.float64)
     weight = torch.randn(5, 3, generator=generator, dtype=torch.float64, requires_grad=True)
-    optimiser = make([weight], **settings)  # type: ignore[call-arg]
+    optimiser = make([weight], **settings)
     for _ in range(steps):
         optimiser.zero_grad()
         ((x @ weight - y) ** 2).mean().backward()
@@ -61,6 +63,39 @@ def test_adamw_without_bias_correction_by_hand() -> None:
     weight.grad = torch.tensor([2.0], dtype=torch.float64)
     AdamW([weight], lr=0.1, eps=0.0, correct_bias=False).step()
     assert weight.item() == pytest.approx(1 - 0.1 * 0.2 / math.sqrt(0.004), abs=1e-12)
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+def test_the_fused_form_is_torchs_to_the_last_bit(weight_decay: float) -> None:
+    settings = {"lr": 0.01, "betas": (0.9, 0.99), "eps": 1e-6, "weight_decay": weight_decay}
+    assert torch.equal(descend(FusedAdamW, **settings), descend(torch.optim.AdamW, fused=True, **settings))
+
+
+@pytest.mark.parametrize("make", [AdamW, FusedAdamW])
+def test_an_optimiser_goes_on_from_what_another_remembered(make: Any) -> None:
+    first, second = (torch.ones(2, 2, requires_grad=True) for _ in range(2))
+    alone, before = make([first], lr=0.1), make([second], lr=0.1)
+    for number, optimiser, weight in [(0, alone, first), (1, alone, first), (0, before, second)]:
+        weight.grad = torch.full((2, 2), 1.0 + number)
+        optimiser.step()
+    after = make([second], lr=0.1)
+    restore_moments(after, moments(before))
+    second.grad = torch.full((2, 2), 2.0)
+    after.step()
+    assert torch.equal(first, second)
+
+
+def test_training_leaves_torchs_compiler_alone(tiny: Path, tmp_path: Path) -> None:
+    # its import takes longer than all else before the first step
+    code = (
+        "import sys; from minbert.cli import main; sys.argv[0] = 'minbert'\n"
+        "try: main()\n"
+        "finally: print('compiler', 'torch._dynamo' in sys.modules)"
+    )
+    words = ["train", "demo", "--set", f"backbone={tiny}", "--set", "share=0.05", "--out", str(tmp_path / "run")]
+    said = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
+    assert (tmp_path / "run" / "model").is_dir(), said.stderr
+    assert "compiler False" in said.stdout
 
 
 def test_adamw_refuses_nonsense() -> None:

@@ -95,7 +95,7 @@ class Loop:
         learning.balancer.settle(self._shared)
         clip(self._free, settings.clip)
         self.optimiser.step()
-        self.optimiser.zero_grad(set_to_none=True)
+        self.optimiser.zero_grad()
         self.done += 1
         self.after_step(parts, losses, place / plan.steps, ends_epoch=in_epoch + 1 == plan.steps_per_epoch)
         batches = [batch for part in parts for batch in part]
