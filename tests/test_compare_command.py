@@ -2,12 +2,14 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from minbert.comparable import other_times
 from minbert.conclusions import conclude
-from minbert.findings import NO_EVIDENCE
+from minbert.findings import NO_EVIDENCE, Cost, Result
 from tests.workbench import Minbert, demo_recipe, run_all
 
 
@@ -76,6 +78,55 @@ def test_the_pages_can_be_made_again_with_figures(compared: Path, minbert: Minbe
     assert page.read_bytes() == before
     assert all(path.read_text().startswith("<svg") for path in tmp_path.glob("*.svg"))
     assert len(list(tmp_path.glob("*.svg"))) > 4
+
+
+def test_what_makes_trainings_less_comparable_is_said(compared: Path, minbert: Minbert, tmp_path: Path) -> None:
+    """A damaged training beside costs its own answer only, and trainings that are not alike are pointed out."""
+    copy = tmp_path / "cmp"
+    shutil.copytree(compared, copy)
+    cells = json.loads((copy / "compare.json").read_text(encoding="utf-8"))["cells"]
+    run = {(cell["label"], cell["seed"]): copy / "cells" / cell["key"] for cell in cells}
+    damaged = run["alone: sentiment", 1] / "predictions" / "sentiment-dev.csv"
+    damaged.write_bytes(damaged.read_bytes()[:-40])
+    about = run["demo", 0] / "run.json"
+    said = json.loads(about.read_text(encoding="utf-8"))
+    about.write_text(json.dumps(said | {"computes_in": "bfloat16"}), encoding="utf-8")
+    assert minbert("report", copy).code == 0
+    found = conclude(copy)
+    assert not found.complete and set(found.beside) == {"alone: sentiment"}
+    assert "not whole" in found.beside["alone: sentiment"][1]
+    # the other seed still shows it
+    assert [len(gain.alone.values) for gain in found.gains] == [1, 2, 2]
+    assert found.reservations == ("The trainings are not all alike in their precisions: float32 (9), bfloat16 (1).",)
+
+
+def test_a_training_that_did_not_get_its_time_is_pointed_out() -> None:
+    cost = Cost(100.0, 10, 100, 5, 5, 1e6, 1e6)
+    done = [Result(name, name, 0, "finished", cost=cost) for name in ("long", "right", "short")]
+    said = list(other_times(done, {"long": 60.0, "right": 90.0, "short": 200.0}))
+    assert [sentence.partition(":")[0] for sentence in said] == [
+        "long trained 100 s where 60 s were given",
+        "short trained 100 s where 200 s were given",
+    ]
+    # whole recipes have no time to keep to
+    assert not list(other_times(done, {"long": None}))
+
+
+def test_bad_rows_fail_a_comparison_or_are_left_out(tiny: Path, minbert: Minbert, tmp_path: Path) -> None:
+    rows = [f"{i}\tsentence number {i}\t{'good' if i % 2 else 'bad'}" for i in range(24)]
+    for part in ("train", "dev"):
+        (tmp_path / f"{part}.tsv").write_text("\n".join(["id\ttext\tlabel", *rows, "24\t\tgood"]) + "\n")
+    (tmp_path / "mood.toml").write_text(
+        'kind = "classify"\ntext = ["text"]\nlabel = "label"\nlabels = ["good", "bad"]\n'
+        'files = { train = "train.tsv", dev = "dev.tsv" }\n'
+    )
+    recipe = tmp_path / "mood-recipe.toml"
+    recipe.write_text(f'backbone = "{tiny}"\n\n[tasks.mood]\ntask = "mood.toml"\n')
+    words = ("compare", recipe, "--seeds", 1, "--steps", 2, "--data-root", tmp_path, "--out", tmp_path / "cmp")
+    said = minbert(*words)
+    assert said.code != 0 and "dev.tsv" in said.err.replace("\n", "") + said.out.replace("\n", "")
+    said = minbert(*words, "--skip-bad-rows")
+    assert said.code == 0, said.err
 
 
 def test_a_runs_errors_become_a_page(tiny: Path, minbert: Minbert, tmp_path: Path) -> None:

@@ -178,7 +178,10 @@ def test_an_incomplete_comparison_says_so_with_the_reasons(tmp_path: Path) -> No
         text = read(tmp_path / name)
         assert "Incomplete: 7 of 30 trainings have no result" in text
         assert "the loss is not a number from step 40 on" in text and "seeds 11, 12, 13, 14, 15 not trained yet" in text
+        assert "Incomplete: what shows whether sharing helps is not all there" in text and "out of memory" in text
+        assert "not all alike in their devices: cpu (3)" in text
     write_comparison(whole(), tmp_path)
+    assert "with care" not in read(tmp_path / "report.html")
     assert "Incomplete" not in read(tmp_path / "report.html")
 
 

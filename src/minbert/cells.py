@@ -45,13 +45,15 @@ class Cell:
     label: str
     recipe: Recipe
     data_root: Path | None = None
+    # no part of what it is known by: where it matters, a training without it has no result
+    skip_bad_rows: bool = False
 
     def folder(self, comparison: Path) -> Path:
         return comparison / "cells" / self.key
 
 
-def make_cell(label: str, recipe: Recipe, data_root: Path | None) -> Cell:
-    return Cell(content(recipe, data_root)[:20], label, recipe, data_root)
+def make_cell(label: str, recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False) -> Cell:
+    return Cell(content(recipe, data_root)[:20], label, recipe, data_root, skip_bad_rows)
 
 
 def content(recipe: Recipe, data_root: Path | None) -> str:
@@ -153,7 +155,15 @@ def resumed_or_started(cell: Cell, run: Path, begun: bool, asked: Asked) -> Iter
             yield first
             yield from events
             return
-    yield from start_run(cell.recipe, run, data_root=cell.data_root, force=True, every=every, asked=asked)
+    yield from start_run(
+        cell.recipe,
+        run,
+        data_root=cell.data_root,
+        skip_bad_rows=cell.skip_bad_rows,
+        force=True,
+        every=every,
+        asked=asked,
+    )
 
 
 def finished(cell: Cell, run: Path, comparison: Path) -> Result:

@@ -49,11 +49,11 @@ class Budget:
             None if self.steps is None else max(1, round(self.steps * share)),
         )
 
-    def share_of(self, recipe: Recipe, data_root: Path | None) -> float:
+    def share_of(self, recipe: Recipe, data_root: Path | None, skip_bad_rows: bool) -> float:
         """How much of each epoch of a recipe that is, here."""
         if self.steps is not None:
-            return share_for_steps(recipe, self.steps, data_root)
-        return recipe.share if self.seconds is None else share_for(recipe, self.seconds, data_root)
+            return share_for_steps(recipe, self.steps, data_root, skip_bad_rows)
+        return recipe.share if self.seconds is None else share_for(recipe, self.seconds, data_root, skip_bad_rows)
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,7 @@ class Comparison:
         seeds: Sequence[int],
         budget: Budget,
         sharing: Sequence[Variant] = (),
+        skip_bad_rows: bool = False,
     ) -> None:
         """`sharing`: what is trained besides, to see what sharing does."""
         variants = [*compared, *sharing]
@@ -96,6 +97,7 @@ class Comparison:
         self.compared = [variant.label for variant in compared]
         self.seeds = tuple(seeds)
         self.budget = budget
+        self.skip_bad_rows = skip_bad_rows
 
     @cached_property
     def store(self) -> Store:
@@ -133,7 +135,7 @@ class Comparison:
         if self.budget != Budget():
             cut |= {label: within(cut[label], share) for label, share in shares.items()}
         return [
-            make_cell(label, replace(recipe, seed=seed), data_root)
+            make_cell(label, replace(recipe, seed=seed), data_root, self.skip_bad_rows)
             for seed in self.seeds
             for label, recipe in cut.items()
         ]
@@ -146,7 +148,7 @@ class Comparison:
         found = {label: self.store.share(key) for label, key in asked.items()}
         known = {label: share for label, share in found.items() if share is not None}
         unknown = {
-            label: (self.budget.part(variant.part), variant.recipe, data_root)
+            label: (self.budget.part(variant.part), variant.recipe, data_root, self.skip_bad_rows)
             for label, variant in self.variants.items()
             if label not in known
         }
@@ -190,7 +192,15 @@ class Comparison:
             "seeds": self.seeds,
             "compared": self.compared,
             "tasks": list(self.variants[baseline].recipe.tasks),
-            "cells": [{"key": cell.key, "label": cell.label, "seed": cell.recipe.seed} for cell in cells],
+            "cells": [
+                {
+                    "key": cell.key,
+                    "label": cell.label,
+                    "seed": cell.recipe.seed,
+                    "seconds": self.budget.part(self.variants[cell.label].part).seconds,
+                }
+                for cell in cells
+            ],
         }
         write_json(self.folder / "compare.json", plan)
 

@@ -8,13 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from minbert.comparable import reservations
+from minbert.contrasts import DevAnswers
 from minbert.errors import UserError
 from minbert.findings import Findings, Result
 from minbert.rundir import read_run
 from minbert.sharing import does_sharing_help
 from minbert.store import Store
 from minbert.task import Task, read_task
-from minbert.verdicts import give_verdicts
+from minbert.verdicts import Verdicts, give_verdicts, soundness
 
 # of a long sha256, so much is enough to tell two files apart
 SHOWN = 16
@@ -30,7 +32,8 @@ def conclude(folder: Path) -> Findings:
     labels: list[str] = plan["compared"]
     competing = [each for each in results if each.label in labels]
     verdicts = give_verdicts(competing, labels, baseline, tasks, folder)
-    gains, transfers = does_sharing_help(results, baseline, plan["tasks"], tasks, folder)
+    sound, beside = sound_beside(results, verdicts, labels, baseline, tasks, folder)
+    gains, transfers = does_sharing_help(sound, baseline, plan["tasks"], tasks, folder)
     return Findings(
         title=f"{baseline} and {len(labels) - 1} other{'s' if len(labels) != 2 else ''}",
         baseline=baseline,
@@ -39,7 +42,7 @@ def conclude(folder: Path) -> Findings:
         seeds=verdicts.seeds,
         contestants=verdicts.contestants,
         # cells that only show whether sharing helps count too
-        complete=verdicts.complete and all(each.state == "finished" for each in results),
+        complete=verdicts.complete and not beside,
         budget=plan["budget"],
         backbone=about.get("backbone", ""),
         tested=verdicts.tested,
@@ -47,7 +50,33 @@ def conclude(folder: Path) -> Findings:
         provenance=provenance(about),
         gains=gains,
         transfers=transfers,
+        beside=beside,
+        reservations=reservations(results, {cell["label"]: cell.get("seconds") for cell in plan["cells"]}, folder),
     )
+
+
+def sound_beside(
+    results: Sequence[Result],
+    verdicts: Verdicts,
+    labels: Sequence[str],
+    baseline: str,
+    tasks: Mapping[str, Task],
+    folder: Path,
+) -> tuple[list[Result], dict[str, dict[int, str]]]:
+    """What can show whether sharing helps; of the trainings that are there for this alone, why the others cannot."""
+    runs = {run for each in verdicts.contestants if each.label == baseline for run in each.runs.values()}
+    sound = [each for each in results if each.label == baseline and each.run in runs]
+    answers, beside = DevAnswers(folder), dict[str, dict[int, str]]()
+    # the baseline's rows are those that others are held against
+    soundness(sound, tasks, answers)
+    for label in dict.fromkeys(each.label for each in results if each.label not in labels):
+        cells = [each for each in results if each.label == label]
+        good, failed = soundness(cells, tasks, answers)
+        sound += good
+        failed |= {each.seed: each.reason for each in cells if each.state == "missing"}
+        if failed:
+            beside[label] = failed
+    return sound, beside
 
 
 def read_plan(folder: Path) -> dict[str, Any]:

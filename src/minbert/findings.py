@@ -154,6 +154,10 @@ class Findings:
     provenance: Mapping[str, str]
     gains: tuple[Gain, ...] = ()
     transfers: tuple[Transfer, ...] = ()
+    # trainings that only show whether sharing helps and have no result: label: seed: why
+    beside: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    # sentences: what makes the trainings less comparable than the tables look
+    reservations: tuple[str, ...] = ()
 
     @property
     def best(self) -> str:

@@ -200,7 +200,13 @@ def broken() -> Findings:
         runs={},
         missing=SEEDS,
     )
-    return replace(findings, contestants=(first, second, *rest, nothing), complete=False)
+    return replace(
+        findings,
+        contestants=(first, second, *rest, nothing),
+        complete=False,
+        beside={f"alone: {HOSTILE}": {11: "out of memory <b>"}},
+        reservations=("The trainings are not all alike in their devices: cpu (3), <b>cuda:0</b> (2).",),
+    )
 
 
 def one_seed() -> Findings:

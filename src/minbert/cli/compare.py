@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from minbert.cli.cells import saved_when_stopped, watch_cells
-from minbert.cli.options import DataRoot, Jobs, Set
+from minbert.cli.options import DataRoot, Jobs, Set, SkipBadRows
 from minbert.cli.screen import console, plain, table
 from minbert.errors import UserError
 
@@ -42,6 +42,7 @@ def compare(
     ] = None,
     data_root: DataRoot = None,
     set_: Set = None,
+    skip_bad_rows: SkipBadRows = False,
     sharing: Annotated[
         Literal["none", "alone", "matrix"],
         typer.Option(
@@ -86,7 +87,7 @@ def compare(
     chosen = baseline or recipes[0]
     own = next(variant for variant in variants if variant.label == chosen)
     besides = [] if sharing == "none" else sharing_variants(own, matrix=sharing == "matrix")
-    work = Comparison(out, variants, read_seeds(seeds), read_budget(budget, steps), besides)
+    work = Comparison(out, variants, read_seeds(seeds), read_budget(budget, steps), besides, skip_bad_rows)
     work.check(data_root)
     with saved_when_stopped(), closing(work.train(ENGINES[engine](out, jobs), data_root, chosen)) as events:
         watch_cells(events)
@@ -148,6 +149,11 @@ def show_findings(findings: "Findings") -> None:
         if contestant.missing:
             numbers = ", ".join(map(str, contestant.missing))
             console.print(f"{plain(contestant.label)}: seeds {numbers} are missing", soft_wrap=True)
+    for label, seeds in findings.beside.items():
+        for seed, reason in seeds.items():
+            console.print(f"{plain(label)}, seed {seed}: [red]no result[/]: {plain(reason)}", soft_wrap=True)
+    for sentence in findings.reservations:
+        console.print(f"[yellow]Note[/]: {plain(sentence)}", soft_wrap=True)
     if not findings.complete:
         console.print("[red]Incomplete[/]: the ranking is of what there is. The same command trains what is missing.")
     console.print(

@@ -22,6 +22,7 @@ from minbert.report.blocks import (
     Page,
     Section,
     Table,
+    Words,
     choose,
 )
 from minbert.report.charts.forest import Row, forest
@@ -105,7 +106,7 @@ def facts(findings: Findings) -> Facts:
 
 
 def notices(findings: Findings) -> tuple[Notice, ...]:
-    """Trainings without a result, and why."""
+    """Trainings without a result and why, and what makes them less comparable."""
     pairs, gone = [], 0
     for each in findings.contestants:
         said = [f"seed {seed} failed: {reason or 'no reason is known'}" for seed, reason in each.failed.items()]
@@ -115,11 +116,20 @@ def notices(findings: Findings) -> tuple[Notice, ...]:
         if said:
             pairs.append((each.label, "; ".join(said)))
         gone += len(each.failed) + len(each.missing)
-    if findings.complete and not pairs:
-        return ()
-    what = f"{gone} of {count(len(findings.contestants) * len(findings.seeds), 'training')}"
-    reason = f"{what} {'has' if gone == 1 else 'have'} no result, so the" if gone else "the"
-    return (Notice(f"Incomplete: {reason} ranking is of what there is.", (Facts(tuple(pairs)),) if pairs else ()),)
+    beside = [
+        (label, "; ".join(f"seed {seed}: {reason or 'no reason is known'}" for seed, reason in seeds.items()))
+        for label, seeds in findings.beside.items()
+    ]
+    shown = []
+    if gone:
+        what = f"{gone} of {count(len(findings.contestants) * len(findings.seeds), 'training')}"
+        title = f"Incomplete: {what} {'has' if gone == 1 else 'have'} no result, so the ranking is of what there is."
+        shown.append(Notice(title, (Facts(tuple(pairs)),)))
+    if beside:
+        shown.append(Notice("Incomplete: what shows whether sharing helps is not all there.", (Facts(tuple(beside)),)))
+    if findings.reservations:
+        shown.append(Notice("To be read with care", tuple(Words(each) for each in findings.reservations)))
+    return tuple(shown)
 
 
 def by_measure(findings: Findings, show: Callable[[str], tuple[Block, ...]]) -> tuple[Block, ...]:
