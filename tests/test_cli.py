@@ -370,3 +370,10 @@ def test_version(minbert: Minbert) -> None:
 def test_predict_wants_a_task_or_several_and_not_both(minbert: Minbert, tmp_path: Path) -> None:
     for words in (["--input", "x.csv", "--output", "y.csv"], ["sst", "--tasks", "sst,sts", "--input", "x.csv"]):
         assert_mistake(minbert("predict", tmp_path, *words), "Name a task, or several of them with --tasks.")
+
+
+def test_what_show_prints_is_a_recipe(minbert: Minbert, tiny: Path, tmp_path: Path) -> None:
+    shown = tmp_path / "shown.toml"
+    shown.write_text(minbert("show", "demo", "--set", f"backbone={tiny}").out, encoding="utf-8")
+    said = minbert("check", shown)
+    assert said.code == 0, said.err

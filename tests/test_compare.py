@@ -1,5 +1,6 @@
 """Comparisons: which cells there are, what makes two of them the same, and what a budget means."""
 
+import json
 import os
 import shutil
 from concurrent.futures.process import BrokenProcessPool
@@ -11,7 +12,9 @@ import pytest
 from minbert.budget import share_for_steps
 from minbert.cells import Cell, content, make_cell, train_cell
 from minbert.cli.compare import read_budget, read_seeds
-from minbert.compare import Budget, Comparison, unique
+from minbert.compare import Budget, Comparison, Sizing, unique
+from minbert.conclusions import conclude
+from minbert.engines import Going
 from minbert.engines.local import Local
 from minbert.errors import UserError
 from minbert.events import Stopped
@@ -132,9 +135,13 @@ def test_another_word_about_a_recipe_does_not_keep_a_cell_from_going_on(tiny: Pa
     asked = iter([None, None, 15, 15])
     with pytest.raises(Stopped):
         train_cell(cell, tmp_path, lambda done, total: None, lambda: next(asked, 15))
-    other = make_cell("b", replace(recipe, about="in other words"), None)
+    # nor does another number of rows by which its gradients are watched
+    watched = replace(recipe.selection, cosines=4)
+    other = make_cell("b", replace(recipe, about="in other words", selection=watched), None)
     assert other.key == cell.key
-    assert train(other, tmp_path).state == "finished"
+    going: list[int] = []
+    result = train_cell(other, tmp_path, lambda done, total: going.append(done), lambda: None)
+    assert result.state == "finished" and going[0] > 0
 
 
 def test_a_cell_that_may_not_go_on_begins_again(tiny: Path, tmp_path: Path) -> None:
@@ -142,10 +149,37 @@ def test_a_cell_that_may_not_go_on_begins_again(tiny: Path, tmp_path: Path) -> N
     cell = make_cell("a", recipe, None)
     with pytest.raises(Stopped):
         train_cell(cell, tmp_path, lambda done, total: None, lambda: 15)
-    # watched by another number of rows it has the same name, and a run is not resumed with another recipe
-    other = make_cell("a", replace(recipe, selection=replace(recipe.selection, cosines=4)), None)
-    assert other.key == cell.key
-    assert train(other, tmp_path).state == "finished"
+    # as if it had been begun on a machine that computes otherwise
+    about = cell.folder(tmp_path) / "run.json"
+    said = json.loads(about.read_text(encoding="utf-8"))
+    about.write_text(json.dumps(said | {"computes_in": "bfloat16"}), encoding="utf-8")
+    assert train(cell, tmp_path).state == "finished"
+
+
+def test_time_that_was_lost_with_a_kill_is_not_counted(tiny: Path, tmp_path: Path) -> None:
+    cell = make_cell("a", demo_recipe(tiny, steps=6), None)
+    asked = iter([None, None, 15])
+    with pytest.raises(Stopped):
+        train_cell(cell, tmp_path, lambda done, total: None, lambda: next(asked, 15))
+    # it had noted far more than its checkpoint has
+    notes = {"seconds": 3000.0, "memory": 1.0, "step": 300, "steps": 6}
+    (cell.folder(tmp_path) / "notes.json").write_text(json.dumps(notes), encoding="utf-8")
+    cost = train(cell, tmp_path).cost
+    assert cost is not None and 10 <= cost.seconds < 100
+
+
+def test_the_same_training_by_two_names_is_timed_once(tiny: Path, tmp_path: Path) -> None:
+    named = [Variant("a", short(tiny)), Variant("b", replace(short(tiny), about="in other words"))]
+    work = Comparison(tmp_path, named, [0], Budget(seconds=1.0))
+    told = list(work.train(Local(tmp_path, 1), None, "a"))
+    assert [each.total for each in told if isinstance(each, Sizing)] == [1, 1]
+    assert len([each for each in told if isinstance(each, Result)]) == 1
+    # the table may be lost, and nothing is trained again
+    (tmp_path / "results.sqlite").unlink()
+    again = Comparison(tmp_path, named, [0], Budget(seconds=1.0)).train(Local(tmp_path, 1), None, "a")
+    assert not [each for each in again if isinstance(each, Sizing | Going)]
+    found = conclude(tmp_path)
+    assert found.complete and "a and b are the very same training here, under 2 names." in found.reservations
 
 
 def test_data_that_change_under_a_comparison_are_noticed(tiny: Path, tmp_path: Path) -> None:

@@ -2,12 +2,13 @@
 
 import csv
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
-from minbert.comparable import other_times
+from minbert.comparable import other_amounts
 from minbert.conclusions import conclude
 from minbert.findings import NO_EVIDENCE, Cost, Result
 from tests.workbench import Minbert, demo_recipe, run_all
@@ -97,19 +98,59 @@ def test_what_makes_trainings_less_comparable_is_said(compared: Path, minbert: M
     assert "not whole" in found.beside["alone: sentiment"][1]
     # the other seed still shows it
     assert [len(gain.alone.values) for gain in found.gains] == [1, 2, 2]
-    assert found.reservations == ("The trainings are not all alike in their precisions: float32 (9), bfloat16 (1).",)
+    assert "The trainings are not all alike in their precisions: float32 (8), bfloat16 (1)." in found.reservations
+    # seven steps are no five epochs of one each
+    assert any(said.startswith("alone: sentiment trained 5 steps where 7 were given") for said in found.reservations)
+
+
+def test_of_one_seed_nothing_is_said_about_the_luck_of_seeds(compared: Path, minbert: Minbert, tmp_path: Path) -> None:
+    copy = tmp_path / "cmp"
+    shutil.copytree(compared, copy)
+    cells = json.loads((copy / "compare.json").read_text(encoding="utf-8"))["cells"]
+    gone = next(cell["key"] for cell in cells if cell["label"] == "demo" and cell["seed"] == 1)
+    shutil.rmtree(copy / "cells" / gone)
+    # also elsewhere, with ways to the runs
+    assert minbert("report", copy, "--out", tmp_path / "page").code == 0
+    text = (tmp_path / "page" / "report.md").read_text(encoding="utf-8")
+    assert "There is one seed: intervals cover the dev rows only" in text
+    assert "the luck of the dev rows alone" in text and "the luck of the seeds and" not in text
+    page = (tmp_path / "page" / "report.html").read_text(encoding="utf-8")
+    links = re.findall(r'href="([^"]*cells/[^"]*)"', page)
+    assert links and all((tmp_path / "page" / link).is_dir() for link in links)
+
+
+def test_a_recipe_whose_data_are_bad_fails_alone(tiny: Path, minbert: Minbert, tmp_path: Path) -> None:
+    task = 'kind = "classify"\ntext = ["text"]\nlabel = "label"\nlabels = ["good", "bad"]\n'
+    for name, last in {"sound": "24\tthe last\tgood", "broken": "24\tthe last\tugly"}.items():
+        rows = [f"{i}\tsentence number {i}\t{'good' if i % 2 else 'bad'}" for i in range(24)]
+        (tmp_path / f"{name}.tsv").write_text("\n".join(["id\ttext\tlabel", *rows, last]) + "\n")
+        files = f'files = {{ train = "{name}.tsv", dev = "sound.tsv" }}\n'
+        (tmp_path / f"{name}-mood.toml").write_text(task + files)
+        recipe = f'backbone = "{tiny}"\n\n[tasks.mood]\ntask = "{name}-mood.toml"\n'
+        (tmp_path / f"{name}.toml").write_text(recipe)
+    recipes = [tmp_path / f"{name}.toml" for name in ("sound", "broken")]
+    words = ("--seeds", 1, "--steps", 2, "--data-root", tmp_path, "--out", tmp_path / "cmp")
+    said = minbert("compare", *recipes, *words)
+    assert said.code == 1, said.err
+    assert "broken.tsv" in said.out and "--skip-bad-rows" in said.out.replace("\n", " ")
+    assert conclude(tmp_path / "cmp").contestants[0].label == str(recipes[0])
 
 
 def test_a_training_that_did_not_get_its_time_is_pointed_out() -> None:
     cost = Cost(100.0, 10, 100, 5, 5, 1e6, 1e6)
     done = [Result(name, name, 0, "finished", cost=cost) for name in ("long", "right", "short")]
-    said = list(other_times(done, {"long": 60.0, "right": 90.0, "short": 200.0}))
+    said = list(other_amounts(done, {"long": (60.0, None), "right": (90.0, None), "short": (200.0, None)}))
     assert [sentence.partition(":")[0] for sentence in said] == [
         "long trained 100 s where 60 s were given",
         "short trained 100 s where 200 s were given",
     ]
     # whole recipes have no time to keep to
-    assert not list(other_times(done, {"long": None}))
+    assert not list(other_amounts(done, {"long": (None, None)}))
+    said = list(other_amounts(done, {"long": (None, 5), "right": (None, 10), "short": (None, 20)}))
+    assert [sentence.partition(":")[0] for sentence in said] == [
+        "long trained 10 steps where 5 were given",
+        "short trained 10 steps where 20 were given",
+    ]
 
 
 def test_bad_rows_fail_a_comparison_or_are_left_out(tiny: Path, minbert: Minbert, tmp_path: Path) -> None:

@@ -48,13 +48,13 @@ def test_the_headline_follows_the_verdicts() -> None:
     assert headline(whole()) == (
         "“gradient surgery” is ahead of baseline by 0.0147 in overall score.",
         "baseline is ahead of “frozen encoder” by 0.0662 in overall score.",
-        "There is no evidence of a difference between baseline and “low rank” or smart.",
+        "There is no evidence of a difference between baseline and “low rank” or smart in overall score.",
     )
 
 
 def test_without_any_verdict_no_recipe_is_called_better() -> None:
     findings = judged(whole(), gradient=NO_EVIDENCE, low=NO_EVIDENCE, smart=NO_EVIDENCE, frozen=NO_EVIDENCE)
-    assert headline(findings) == ("There is no evidence that any recipe differs from baseline.",)
+    assert headline(findings) == ("There is no evidence that any recipe differs from baseline in overall score.",)
 
 
 def test_several_ahead_are_named_with_the_range_of_their_differences() -> None:
@@ -117,7 +117,9 @@ def test_nobody_on_the_front_is_beaten_at_the_same_cost() -> None:
             ("twin", 2, 0.6),
         ]
     ]
-    assert [point.label for point in front(points)] == ["cheap", "good", "dear"]
+    assert [point.label for point in front(points, rising=True)] == ["cheap", "good", "dear"]
+    # of errors, the lowest: nobody does better than the cheapest, whatever it costs
+    assert [point.label for point in front(points, rising=False)] == ["cheap"]
     assert staircase([(1, 9), (2, 5)]) == [(1, 9), (2, 9), (2, 5)]
 
 

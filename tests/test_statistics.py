@@ -38,7 +38,7 @@ def pairs_of(left: list[float], right: list[float], resampled: list[list[float]]
 
 def judge(found: Evidence, others: int = 0) -> Difference:
     """One difference, tested together with others of which nothing is seen."""
-    nothing = Evidence(0.0, 1.0, math.inf, 1.0, 1.0, None, None)
+    nothing = Evidence(0.0, 1.0, math.inf, 1.0, 1.0, None, None, 1)
     return judged([found, *[nothing] * others])[0]
 
 
@@ -218,16 +218,16 @@ def test_holms_correction() -> None:
 
 def test_verdicts_go_by_corrected_p() -> None:
     strong, weak, bad = (
-        Evidence(value, 1.0, math.inf, p, 1.0, None, None) for value, p in ((2.0, 0.01), (2.0, 0.03), (-3.0, 0.001))
+        Evidence(value, 1.0, math.inf, p, 1.0, None, None, 1) for value, p in ((2.0, 0.01), (2.0, 0.03), (-3.0, 0.001))
     )
     assert [each.verdict for each in judged([strong, weak, bad])] == [BETTER, BETTER, WORSE]
     # .03 x 2 with two more that show nothing
-    nothing = Evidence(0.0, 1.0, math.inf, 0.9, 1.0, None, None)
+    nothing = Evidence(0.0, 1.0, math.inf, 0.9, 1.0, None, None, 1)
     assert [each.verdict for each in judged([strong, weak, bad, nothing])][:3] == [BETTER, NO_EVIDENCE, WORSE]
 
 
 def test_the_smallest_difference_that_can_be_seen() -> None:
-    found = Evidence(0.0, 0.5, math.inf, 1.0, 1.0, None, None)
+    found = Evidence(0.0, 0.5, math.inf, 1.0, 1.0, None, None, 1)
     # normal quantiles: 97.5 % 1.959964, 80 % .841621; at .05 / 4: 99.375 % 2.497705
     assert judge(found).smallest == close(0.5 * (1.959964 + 0.841621), 1e-6)
     assert judge(found, others=3).smallest == close(0.5 * (2.497705 + 0.841621), 1e-6)

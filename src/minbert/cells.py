@@ -24,7 +24,7 @@ from minbert.prepare import count_parameters
 from minbert.pretrained import read_config
 from minbert.recipe import Recipe
 from minbert.run import resume_run, start_run
-from minbert.rundir import backbone_files, is_locked, read_run, settled
+from minbert.rundir import backbone_files, is_locked, read_run, settled, what_counts
 from minbert.table import locate
 from minbert.trainer import Step
 
@@ -59,16 +59,10 @@ def make_cell(label: str, recipe: Recipe, data_root: Path | None, skip_bad_rows:
 def content(recipe: Recipe, data_root: Path | None) -> str:
     """One name for the same recipe on the same data and weights, wherever their files lie."""
     tasks = recipe.read_tasks()
-    table = settled(recipe, tasks)
-    # what it is called and what is said about it change no number
-    table.pop("about", None)
+    table = what_counts(settled(recipe, tasks))
     files = [(task, part) for task in tasks.values() for part in ("train", "dev") if getattr(task.files, part)]
     data = [(task.name, part, fingerprint(locate(task, part, data_root))) for task, part in files]
     weights = [(path.name, fingerprint(path)) for path in backbone_files(find_backbone(recipe.backbone))]
-    # the folder's own name says nothing about the weights in it
-    table.pop("backbone")
-    # watching changes nothing
-    table["selection"].pop("cosines", None)
     teachers = []
     for stage in table["stages"]:
         # a teacher is what it answers, not where it lies
@@ -110,7 +104,12 @@ def train_cell(cell: Cell, comparison: Path, tell: Tell, asked: Asked) -> Result
 
 
 def reason_of(wrong: BaseException) -> str:
-    return wrong.problem if isinstance(wrong, UserError) else f"{type(wrong).__name__}: {wrong}"
+    """Why it failed, and what to do about it where that is known."""
+    return (
+        f"{wrong.problem} {wrong.next_step}".strip()
+        if isinstance(wrong, UserError)
+        else f"{type(wrong).__name__}: {wrong}"
+    )
 
 
 def training(cell: Cell, run: Path, asked: Asked) -> Iterator[Event]:
@@ -119,18 +118,21 @@ def training(cell: Cell, run: Path, asked: Asked) -> Iterator[Event]:
     if about.get("state") == "finished":
         # killed between the end of the training and its result
         return
-    seconds, most = 0.0, 0.0
+    seconds, most, then = 0.0, 0.0, 0.0
     if not about and run.is_dir():
         # killed before it said what it is; the folder is the comparison's own
         shutil.rmtree(run)
     if "recipe" in about:
         notes = read_notes(run)
-        seconds, most = notes.get("seconds", 0.0), notes.get("memory", 0.0)
+        seconds, most, then = notes.get("seconds", 0.0), notes.get("memory", 0.0), notes.get("step", 0.0)
     events = resumed_or_started(cell, run, "recipe" in about, asked)
     last = noted = time.monotonic()
     step = steps = 0
     for event in events:
         now = time.monotonic()
+        if isinstance(event, Started):
+            # after a kill some steps are done again: the time they took before is not counted
+            seconds *= min(1.0, event.done / then) if then else 0.0
         if isinstance(event, Step):
             seconds, step, steps = seconds + now - last, event.number, event.total
         ended = isinstance(event, Finished) or (isinstance(event, Step) and step == steps)

@@ -1,11 +1,12 @@
 """Recipes x seeds -> trained cells under equal budgets; what is done is never done again."""
 
 import hashlib
+import json
 import shlex
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -16,7 +17,7 @@ from minbert.cells import Cell, make_cell, read_result, reason_of
 from minbert.durable import hold, write_json
 from minbert.engines import Engine, Going
 from minbert.errors import UserError
-from minbert.findings import Result
+from minbert.findings import WHOLE, Result
 from minbert.hub import find_backbone
 from minbert.prepare import outline
 from minbert.pretrained import read_config
@@ -25,6 +26,8 @@ from minbert.sharing import Variant
 from minbert.store import Store
 
 Out = TypeVar("Out")
+# how much of each recipe fits into a budget: measured, so it cannot be found again, and part of what a cell is
+SHARES = "shares.json"
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Budget:
         if self.steps is not None:
             return f"{self.steps:,} steps a training"
         if self.seconds is None:
-            return "whole recipes"
+            return WHOLE
         minutes = f"{self.seconds / 60:g} minutes" if self.seconds >= 120 else f"{self.seconds:g} seconds"
         return f"{minutes} of training each"
 
@@ -110,7 +113,8 @@ class Comparison:
             shares, failed = yield from self.shares(data_root, engine)
             cells = self.cells(data_root, shares)
             self.write_plan(cells, baseline)
-            known = self.known(cells)
+            # one that could not be cut is whole in the plan, and would pass for an earlier training without a budget
+            known = self.known([cell for cell in cells if cell.label not in failed])
             yield Planned(len(unique(cells)))
             yield from known.values()
             waiting = [cell for cell in unique(cells) if cell.key not in known]
@@ -145,26 +149,44 @@ class Comparison:
     ) -> Generator[Sizing, None, tuple[dict[str, float], dict[str, str]]]:
         """How much of each epoch every variant may train, measured once; and why it could not be found out."""
         asked = {label: self.asked(variant, data_root) for label, variant in self.variants.items()}
-        found = {label: self.store.share(key) for label, key in asked.items()}
-        known = {label: share for label, share in found.items() if share is not None}
+        kept = self.read_shares()
+        # recipes that come to the same training are timed once: two shares would make two trainings of them
         unknown = {
-            label: (self.budget.part(variant.part), variant.recipe, data_root, self.skip_bad_rows)
+            asked[label]: (self.budget.part(variant.part), variant.recipe, data_root, self.skip_bad_rows)
             for label, variant in self.variants.items()
-            if label not in known
+            if asked[label] not in kept
         }
         failed: dict[str, str] = {}
         if unknown:
             yield Sizing(0, len(unknown))
         # steps need no model to be counted; times are measured as the cells will run
         measured = engine.call(Budget.share_of, unknown) if self.budget.seconds else here(Budget.share_of, unknown)
-        for done, (label, share) in enumerate(measured, 1):
+        for done, (key, share) in enumerate(measured, 1):
             if isinstance(share, BaseException):
-                failed[label] = f"while its steps were timed: {reason_of(share)}"
+                failed[key] = (
+                    f"while its steps were {'timed' if self.budget.seconds else 'counted'}: {reason_of(share)}"
+                )
             else:
-                known[label] = share
-                self.store.put_share(asked[label], share)
+                kept[key] = share
+                write_json(self.folder / SHARES, kept)
             yield Sizing(done, len(unknown))
-        return known, failed
+        return (
+            {label: kept[key] for label, key in asked.items() if key in kept},
+            {label: failed[key] for label, key in asked.items() if key in failed},
+        )
+
+    def read_shares(self) -> dict[str, float]:
+        """What was found before, also for other recipes and budgets."""
+        path = self.folder / SHARES
+        try:
+            kept: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except ValueError:
+            raise UserError(
+                f"{path}: is not whole.", "Remove it: steps are timed again, and the cells trained anew."
+            ) from None
+        return kept
 
     def asked(self, variant: Variant, data_root: Path | None) -> str:
         """What a share was found for: it is found once, so that a cell is known again."""
@@ -197,7 +219,7 @@ class Comparison:
                     "key": cell.key,
                     "label": cell.label,
                     "seed": cell.recipe.seed,
-                    "seconds": self.budget.part(self.variants[cell.label].part).seconds,
+                    **asdict(self.budget.part(self.variants[cell.label].part)),
                 }
                 for cell in cells
             ],
@@ -205,9 +227,15 @@ class Comparison:
         write_json(self.folder / "compare.json", plan)
 
 
-def here(function: Callable[..., Out], work: Mapping[str, tuple[Any, ...]]) -> Iterator[tuple[str, Out]]:
-    for label, arguments in work.items():
-        yield label, function(*arguments)
+def here(
+    function: Callable[..., Out], work: Mapping[str, tuple[Any, ...]]
+) -> Iterator[tuple[str, Out | BaseException]]:
+    """In this process; whatever goes wrong is the one recipe's, as it is in a process of its own."""
+    for name, arguments in work.items():
+        try:
+            yield name, function(*arguments)
+        except Exception as wrong:
+            yield name, wrong
 
 
 def unique(cells: Sequence[Cell]) -> list[Cell]:

@@ -32,8 +32,9 @@ def conclude(folder: Path) -> Findings:
     labels: list[str] = plan["compared"]
     competing = [each for each in results if each.label in labels]
     verdicts = give_verdicts(competing, labels, baseline, tasks, folder)
-    sound, beside = sound_beside(results, verdicts, labels, baseline, tasks, folder)
+    sound, beside = sound_results(results, verdicts, tasks, folder)
     gains, transfers = does_sharing_help(sound, baseline, plan["tasks"], tasks, folder)
+    given = {cell["label"]: (cell.get("seconds"), cell.get("steps")) for cell in plan["cells"]}
     return Findings(
         title=f"{baseline} and {len(labels) - 1} other{'s' if len(labels) != 2 else ''}",
         baseline=baseline,
@@ -44,32 +45,27 @@ def conclude(folder: Path) -> Findings:
         # cells that only show whether sharing helps count too
         complete=verdicts.complete and not beside,
         budget=plan["budget"],
-        backbone=about.get("backbone", ""),
+        backbone=", ".join(backbones(sound, labels, folder)),
         tested=verdicts.tested,
         commands=(plan["command"], shlex.join(["minbert", "report", str(folder)])),
         provenance=provenance(about),
         gains=gains,
         transfers=transfers,
         beside=beside,
-        reservations=reservations(results, {cell["label"]: cell.get("seconds") for cell in plan["cells"]}, folder),
+        reservations=reservations(sound, given, folder),
     )
 
 
-def sound_beside(
-    results: Sequence[Result],
-    verdicts: Verdicts,
-    labels: Sequence[str],
-    baseline: str,
-    tasks: Mapping[str, Task],
-    folder: Path,
+def sound_results(
+    results: Sequence[Result], verdicts: Verdicts, tasks: Mapping[str, Task], folder: Path
 ) -> tuple[list[Result], dict[str, dict[int, str]]]:
-    """What can show whether sharing helps; of the trainings that are there for this alone, why the others cannot."""
-    runs = {run for each in verdicts.contestants if each.label == baseline for run in each.runs.values()}
-    sound = [each for each in results if each.label == baseline and each.run in runs]
+    """What can be compared; of the trainings that only show whether sharing helps, why the others cannot."""
+    runs = {each.label: each.runs for each in verdicts.contestants}
+    sound = [each for each in results if each.run and runs.get(each.label, {}).get(each.seed) == each.run]
     answers, beside = DevAnswers(folder), dict[str, dict[int, str]]()
-    # the baseline's rows are those that others are held against
-    soundness(sound, tasks, answers)
-    for label in dict.fromkeys(each.label for each in results if each.label not in labels):
+    # the rows of those that compete are what the others' are held against
+    soundness(sound[:1], tasks, answers)
+    for label in dict.fromkeys(each.label for each in results if each.label not in runs):
         cells = [each for each in results if each.label == label]
         good, failed = soundness(cells, tasks, answers)
         sound += good
@@ -77,6 +73,12 @@ def sound_beside(
         if failed:
             beside[label] = failed
     return sound, beside
+
+
+def backbones(sound: Sequence[Result], labels: Sequence[str], folder: Path) -> list[str]:
+    """What the recipes were trained from; usually one."""
+    found = (read_run(folder / each.run).get("backbone", "") for each in sound if each.label in labels)
+    return list(dict.fromkeys(found))
 
 
 def read_plan(folder: Path) -> dict[str, Any]:
@@ -101,11 +103,12 @@ def planned(folder: Path, plan: Mapping[str, Any]) -> list[Result]:
 
 def first_run(folder: Path, results: Sequence[Result]) -> dict[str, Any]:
     """What the first finished training says of itself; the baseline's if it has one."""
-    run = next((folder / each.run for each in results if each.state == "finished"), None)
-    if run is None:
-        reasons = "\n".join(dict.fromkeys(f"{each.label}: {each.reason}" for each in results))
-        raise UserError(f"{folder}: nothing is finished yet.\n{reasons}", "The same `minbert compare` goes on.")
-    return read_run(run) | {"folder": run}
+    for each in results:
+        # one that was removed or damaged is shown as such beside the others
+        if each.state == "finished" and (folder / each.run / "run.json").is_file():
+            return read_run(folder / each.run) | {"folder": folder / each.run}
+    reasons = "\n".join(dict.fromkeys(f"{each.label}: {each.reason}" for each in results))
+    raise UserError(f"{folder}: nothing is finished yet.\n{reasons}", "The same `minbert compare` goes on.")
 
 
 def tasks_of_run(about: Mapping[str, Any]) -> dict[str, Task]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from minbert.task import Task
 
+# the budget that is none
+WHOLE = "whole recipes"
 # the name of the measure that joins all tasks; the others are "task.metric"
 OVERALL = "overall"
 BETTER, WORSE, NO_EVIDENCE = "better", "worse", "no evidence of a difference"
@@ -76,6 +78,8 @@ class Difference:
     # share of the baseline's errors that are gone, for metrics whose best value is 1
     errors_removed: float | None
     verdict: str
+    # that both have: with one, nothing is known of the luck of seeds
+    seeds: int
 
 
 @dataclass(frozen=True)

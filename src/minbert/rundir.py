@@ -136,11 +136,21 @@ def settled(recipe: Recipe, tasks: Mapping[str, Task]) -> dict[str, Any]:
     return json.loads(json.dumps(table))  # type: ignore[no-any-return]
 
 
+def what_counts(table: Mapping[str, Any]) -> dict[str, Any]:
+    """A settled recipe without what changes no number: what is said of it, where its weights lie, what is watched."""
+    left: dict[str, Any] = json.loads(json.dumps(table))
+    for name in ("about", "backbone"):
+        left.pop(name, None)
+    left["selection"].pop("cosines", None)
+    for plan in left["tasks"].values():
+        plan.get("task", {}).pop("about", None)
+    return left
+
+
 def check_same(path: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
     """A resumed run must be the run that it was: the same recipe, data, backbone and precision."""
-    # what is said of it and where its weights lie may change; the weights themselves are looked at below
-    same = [{**each["recipe"], "about": "", "backbone": ""} for each in (then, now)]
-    recipes = differences(*same)
+    # the weights themselves are looked at below
+    recipes = differences(*(what_counts(each["recipe"]) for each in (then, now)))
     changed = [f"recipe: {name} is {new}, it was {old}" for name, old, new in recipes]
     for what in ("data", "backbone"):
         old, new = then["sha256"][what], now["sha256"][what]

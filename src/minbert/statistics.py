@@ -242,6 +242,7 @@ class Evidence:
     p_rows: float
     effect: float | None
     errors_removed: float | None
+    seeds: int
 
 
 def evidence(pairs: Pairs, best_is_one: bool) -> Evidence:
@@ -261,9 +262,8 @@ def evidence(pairs: Pairs, best_is_one: bool) -> Evidence:
     as_far = np.abs(pairs.swapped_RP.mean(1)) >= abs(value) - 1e-12
     p_rows = float((1 + as_far.sum()) / (1 + len(as_far)))
     missed = 1 - float(pairs.right_P.mean()) if best_is_one else 0.0
-    return Evidence(
-        value, error, freedom, p, p_rows, value / pooled if pooled > 1e-12 else None, value / missed if missed else None
-    )
+    effect, removed = value / pooled if pooled > 1e-12 else None, value / missed if missed else None
+    return Evidence(value, error, freedom, p, p_rows, effect, removed, n)
 
 
 def judged(found: Sequence[Evidence]) -> list[Difference]:
@@ -275,20 +275,20 @@ def judged(found: Sequence[Evidence]) -> list[Difference]:
     for each, corrected in zip(found, holm([each.p for each in found]), strict=True):
         usual, strict = (float(stats.t.ppf(1 - LEVEL / 2 / many, each.freedom)) for many in (1, len(found)))
         power = float(stats.t.ppf(POWER, each.freedom))
-        differences += [
-            Difference(
-                value=each.value,
-                low=each.value - usual * each.error,
-                high=each.value + usual * each.error,
-                p=each.p,
-                corrected=corrected,
-                p_rows=each.p_rows,
-                smallest=(strict + power) * each.error,
-                effect=each.effect,
-                errors_removed=each.errors_removed,
-                verdict=NO_EVIDENCE if corrected >= LEVEL else BETTER if each.value > 0 else WORSE,
-            )
-        ]
+        difference = Difference(
+            value=each.value,
+            low=each.value - usual * each.error,
+            high=each.value + usual * each.error,
+            p=each.p,
+            corrected=corrected,
+            p_rows=each.p_rows,
+            smallest=(strict + power) * each.error,
+            effect=each.effect,
+            errors_removed=each.errors_removed,
+            verdict=NO_EVIDENCE if corrected >= LEVEL else BETTER if each.value > 0 else WORSE,
+            seeds=each.seeds,
+        )
+        differences.append(difference)
     return differences
 
 

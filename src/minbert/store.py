@@ -20,7 +20,6 @@ create table if not exists cells (
     scores text not null, overall real, seconds real, steps real, tokens real, total integer, free integer,
     memory real, size real, run text not null
 );
-create table if not exists shares (asked text primary key, share real not null);
 """
 COST = tuple(each.name for each in fields(Cost))
 COLUMNS = ("key", "label", "seed", "state", "reason", "scores", "overall", *COST, "run")
@@ -61,15 +60,6 @@ class Store:
         with self.connected() as database:
             rows = database.execute(f"select {', '.join(COLUMNS)} from cells").fetchall()
         return {row[0]: result_of(dict(zip(COLUMNS, row, strict=True))) for row in rows}
-
-    def put_share(self, asked: str, share: float) -> None:
-        with self.connected() as database:
-            database.execute("insert or replace into shares values (?, ?)", (asked, share))
-
-    def share(self, asked: str) -> float | None:
-        with self.connected() as database:
-            row = database.execute("select share from shares where asked = ?", (asked,)).fetchone()
-        return None if row is None else float(row[0])
 
 
 def result_of(row: dict[str, Any]) -> Result:

@@ -61,6 +61,7 @@ def difference(value: float, verdict: str, half: float = 0.0062, p: float | None
         effect=value / 0.004,
         errors_removed=value / (1 - BASE[OVERALL]),
         verdict=verdict,
+        seeds=5,
     )
 
 
@@ -219,7 +220,9 @@ def one_seed() -> Findings:
             each,
             seeds=SEEDS[:1],
             summaries={name: summary(each.summaries[name].mean, (0.0,)) for name in names},
-            differences={name: replace(d, effect=None) for name, d in each.differences.items() if name in names},
+            differences={
+                name: replace(d, effect=None, seeds=1) for name, d in each.differences.items() if name in names
+            },
             curves={},
             cosines={},
         )

@@ -140,6 +140,8 @@ def read_budget(time: str | None, steps: int | None) -> "Budget":
 
 
 def show_findings(findings: "Findings") -> None:
+    from minbert.report.words import cautions
+
     console.print(findings_table(findings))
     for contestant in findings.contestants:
         for line in against(contestant, findings):
@@ -156,9 +158,12 @@ def show_findings(findings: "Findings") -> None:
         console.print(f"[yellow]Note[/]: {plain(sentence)}", soft_wrap=True)
     if not findings.complete:
         console.print("[red]Incomplete[/]: the ranking is of what there is. The same command trains what is missing.")
+    for sentence in cautions(findings):
+        console.print(plain(sentence), soft_wrap=True)
     console.print(
         f"Mean ± standard deviation over seeds; differences from {plain(findings.baseline)} with 95 % intervals over "
-        f"seeds and dev rows; p corrected for {findings.tested} comparisons (Holm).",
+        f"{'' if len(findings.seeds) == 1 else 'seeds and '}dev rows; p corrected for {findings.tested} comparisons "
+        "(Holm).",
         style="dim",
     )
 

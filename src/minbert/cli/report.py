@@ -1,5 +1,7 @@
 """minbert report: a page about a run's errors, or about a comparison."""
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -48,7 +50,12 @@ def of_comparison(folder: Path, out: Path, figures: Path | None) -> Path:
     from minbert.report import write_comparison, write_figures
 
     findings = conclude(folder)
-    write_comparison(findings, out)
+    # links to the runs are from where the page lies
+    there = [
+        replace(each, runs={seed: os.path.relpath(folder / run, out) for seed, run in each.runs.items()})
+        for each in findings.contestants
+    ]
+    write_comparison(replace(findings, contestants=tuple(there)), out)
     if figures is not None:
         write_figures(findings, figures)
     return out / "report.html"

@@ -33,6 +33,9 @@ def show(
 
     chosen = read_recipe(recipe, set_ or [])
     full = written_out(chosen, chosen.read_tasks())
+    for name, plan in chosen.tasks.items():
+        # how it is learned comes first, where it is described last; a name alone needs no telling
+        full["tasks"][name] |= {"task": plan.task} if plan.task else {}
     size = SHAPES[shape] if shape else read_config(find_backbone(chosen.backbone))[0]
     counts = count_parameters(chosen, size)
     if as_json:

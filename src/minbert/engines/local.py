@@ -11,6 +11,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from minbert.cells import Cell, Orphaned, train_cell
@@ -60,11 +61,20 @@ class Local(Engine):
     def call(
         self, function: Callable[..., Out], work: Mapping[str, tuple[Any, ...]]
     ) -> Iterator[tuple[str, Out | BaseException]]:
+        # of as many as work at once, each has a slot, and so an accelerator, of its own
+        slots: SimpleQueue[int] = SimpleQueue()
+        for number in range(self.at_once):
+            slots.put(number)
+
+        def with_slot(arguments: tuple[Any, ...]) -> Out | BaseException:
+            slot = slots.get()
+            try:
+                return apart(function, arguments, slot, self.threads)
+            finally:
+                slots.put(slot)
+
         with ThreadPoolExecutor(self.at_once) as pool:
-            going = {
-                pool.submit(apart, function, arguments, number % self.at_once, self.threads): label
-                for number, (label, arguments) in enumerate(work.items())
-            }
+            going = {pool.submit(with_slot, arguments): label for label, arguments in work.items()}
             try:
                 for future in as_completed(going):
                     yield going[future], future.result()

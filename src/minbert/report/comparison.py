@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from minbert.findings import Cost, Findings
+from minbert.findings import WHOLE, Cost, Findings
 from minbert.report import ranking, sharing
 from minbert.report.blocks import (
     Beside,
@@ -32,7 +32,16 @@ from minbert.report.charts.strip import Row as Seeds
 from minbert.report.charts.strip import strip
 from minbert.report.method import method
 from minbert.report.numbers import amount, octets, seconds
-from minbert.report.words import cautions, count, decimals, headline, main_measure, measure_name, measures_in_order
+from minbert.report.words import (
+    cautions,
+    count,
+    decimals,
+    headline,
+    main_measure,
+    measure_name,
+    measures_in_order,
+    rising,
+)
 
 # as many settings as a reader takes in at a glance
 FEW = 8
@@ -180,14 +189,16 @@ def costs(findings: Findings, colours: dict[str, str]) -> Section:
             for each, s, cost in known
         ]
         caption = (
-            "The line joins the recipes that nobody beats at the same cost or less: what lies below it can be had "
-            "cheaper or better. Whiskers are 95 % intervals over seeds."
+            "The line joins the recipes that nobody beats at the same cost or less: what lies "
+            f"{'below' if rising(measure) else 'above'} it can be had cheaper or better. Whiskers are 95 % intervals "
+            "over seeds."
         )
         if not points:
             return ()
         name = f"cost-{price.name.replace(' ', '-')}"
         across = f"{price.name}, {unit}" if unit else price.name
-        return (Figure(name, lambda w: scatter(points, across, measure_name(measure), digits, w), caption),)
+        score, more = measure_name(measure), rising(measure)
+        return (Figure(name, lambda w: scatter(points, across, score, digits, w, rising=more), caption),)
 
     options = (Option(price.name, price.name, show(price)) for price in PRICES)
     return Section(
@@ -203,7 +214,10 @@ def curves(findings: Findings, colours: dict[str, str]) -> Section:
         found = sorted(findings.contestants, key=lambda each: each.label == findings.baseline)
         series = [Series(c.label, colours[c.label], c.curves[measure]) for c in found if measure in c.curves]
         title, digits = measure_name(measure), decimals(findings, measure)
-        caption = "Mean over seeds on the dev rows; the band is one standard deviation to either side."
+        rows = "the dev rows"
+        if findings.budget != WHOLE:
+            rows = "a sample of the dev rows, by which the kept model is chosen (the tables are of all of them)"
+        caption = f"Mean over seeds on {rows}; the band is one standard deviation to either side."
         if not series:
             return ()
         figure = Figure(f"curves-{measure}", lambda width: lines(series, title, digits, width), caption, legend)

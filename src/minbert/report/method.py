@@ -2,7 +2,7 @@
 
 from minbert.findings import Findings
 from minbert.report.numbers import fixed
-from minbert.report.words import count, decimals, listed, main_measure, measure_name, measures_in_order
+from minbert.report.words import count, decimals, listed, main_measure, measure_name, measures_in_order, seeds_of
 
 
 def method(findings: Findings) -> tuple[tuple[str, str], ...]:
@@ -26,8 +26,9 @@ def method(findings: Findings) -> tuple[tuple[str, str], ...]:
 def training(findings: Findings) -> str:
     seeds = ", ".join(str(seed) for seed in findings.seeds)
     times = "once, with seed" if len(findings.seeds) == 1 else f"{len(findings.seeds)} times, with the seeds"
+    start = f"from {findings.backbone}" if "," not in findings.backbone else "each from its own backbone"
     return (
-        f"Each of {count(len(findings.contestants), 'recipe')} was trained {times} {seeds}, from {findings.backbone}, "
+        f"Each of {count(len(findings.contestants), 'recipe')} was trained {times} {seeds}, {start}, "
         f"under the same budget: {findings.budget}. A seed decides the order of the data, dropout and fresh weights."
     )
 
@@ -53,9 +54,12 @@ def spread(findings: Findings) -> str:
 def differences(findings: Findings) -> str:
     if len(findings.contestants) < 2:
         return ""
-    covers = (
-        "the luck of the dev rows alone" if len(findings.seeds) == 1 else "the luck of the seeds and of the dev rows"
-    )
+    known = {seeds_of(each) for each in findings.contestants} - {None}
+    covers = "the luck of the seeds and of the dev rows"
+    if known == {1}:
+        covers = "the luck of the dev rows alone"
+    elif 1 in known:
+        covers += "; of the dev rows alone where there is one seed that both have"
     return (
         f"A difference is a recipe's mean minus that of {findings.baseline} over the seeds that both have; above 0 is "
         f"better, also for errors. Its 95 % interval covers {covers}."

@@ -116,7 +116,7 @@ def difference_cells(d: Difference | None, digits: int) -> tuple[Cell, Cell, Cel
     return (
         Cell(signed(d.value, digits), d.value, note=between(d.low, d.high, digits, sign=True)),
         Cell(
-            f"{SYMBOLS.get(d.verdict, '')} {'no evidence' if tone == 'unclear' else tone}".strip(),
+            f"{SYMBOLS.get(d.verdict, '')} {d.verdict}".strip(),
             rank,
             tone=tone,
             chip=True,
@@ -140,10 +140,10 @@ def cost_cells(each: Contestant) -> tuple[Cell, ...]:
 
 def numbers(findings: Findings) -> Table:
     """For those who want all of it."""
-    names = ("Measure", "Difference", "p", "p corrected", "p rows", "Smallest seen", "Effect d", "Errors removed")
+    names = ("Measure", "Difference", "p", "p corrected", "p rows", "Smallest detectable", "Effect d", "Errors removed")
     about = {
         "p rows": "are these very models different? randomisation over dev rows alone",
-        "Smallest seen": "the smallest true difference that would have been found four times in five",
+        "Smallest detectable": "the smallest true difference that would have been found four times in five",
         "Effect d": "Cohen's d over seeds",
     }
     columns = (Column("Recipe", False), *(Column(name, name != "Measure", about=about.get(name, "")) for name in names))

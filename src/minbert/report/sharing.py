@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from minbert.findings import NO_EVIDENCE, Findings, Transfer
+from minbert.findings import NO_EVIDENCE, WHOLE, Findings, Transfer
 from minbert.report.blocks import (
     Beside,
     Block,
@@ -69,6 +69,8 @@ def gains(findings: Findings) -> tuple[Block, ...]:
     )
     bars = [Row(gain.task, gain.difference) for gain in findings.gains]
     caption = "All tasks in one model minus a model for each task, with 95 % intervals: right of 0, sharing helps."
+    if findings.budget != WHOLE:
+        caption += " Alone, a task was given its equal part of the budget, so all of them cost what the one model does."
     figure = Figure("sharing-gains", lambda width: forest(bars, "together minus alone", digits, width), caption)
     return Heading("Alone or together"), figure, table
 
@@ -87,7 +89,10 @@ def transfers(findings: Findings) -> tuple[Block, ...]:
     )
     if not figures:
         return ()
-    lead = Words("Rows are the source, columns the target. A frame marks a verdict; without one, there is no evidence.")
+    said = "Rows are the source, columns the target. A frame marks a verdict; without one, there is no evidence."
+    if findings.budget != WHOLE:
+        said += " Two tasks were given two parts of the budget, the target alone one."
+    lead = Words(said)
     return Heading("What each task does for the others"), lead, Beside(figures), transfer_table(findings)
 
 

@@ -84,10 +84,10 @@ def headline(findings: Findings) -> tuple[str, ...]:
     if behind:
         sentences.append(f"{base} is ahead of {listed(labels(behind))}{by(behind, measure, name, digits)}.")
     if unclear and not ahead and not behind and len(others) > 1:
-        sentences.append(f"There is no evidence that any recipe differs from {base}.")
+        sentences.append(f"There is no evidence that any recipe differs from {base} in {name}.")
     elif unclear:
         between_whom = f"{base} and {listed(labels(unclear), 'or')}"
-        sentences.append(f"There is no evidence of a difference between {between_whom}.")
+        sentences.append(f"There is no evidence of a difference between {between_whom} in {name}.")
     if unknown:
         sentences.append(f"{listed(labels(unknown))} cannot be compared in {name}.")
     return tuple(sentences) or (alone(findings, measure, name, digits),)
@@ -128,7 +128,18 @@ def cautions(findings: Findings) -> tuple[str, ...]:
     main = main_measure(findings)
     first = findings.contestants[0] if findings.contestants else None
     if first and first.label != findings.baseline and verdict(first, main) not in (BETTER, None):
-        said.append(f"{quoted(first.label)} has the highest mean, which is not evidence that it is better.")
-    if len(findings.seeds) == 1:
+        said.append(f"{quoted(first.label)} has the best mean, which is not evidence that it is better.")
+    single = [each for each in findings.contestants if seeds_of(each) == 1]
+    if single and len(single) == sum(bool(each.differences) for each in findings.contestants):
         said.append("There is one seed: intervals cover the dev rows only, and another seed may change the order.")
+    elif single:
+        said.append(
+            f"{listed(labels(single))} {'has' if len(single) == 1 else 'have'} one seed in common with "
+            f"{quoted(findings.baseline)}: those intervals cover the dev rows only, and another seed may change them."
+        )
     return tuple(said)
+
+
+def seeds_of(contestant: Contestant) -> int | None:
+    """How many its differences are of, at least."""
+    return min((each.seeds for each in contestant.differences.values()), default=None)

@@ -27,7 +27,8 @@ class Point:
     said: str
 
 
-def scatter(points: Sequence[Point], cost: str, score: str, places: int, width: float) -> Drawing:
+def scatter(points: Sequence[Point], cost: str, score: str, places: int, width: float, *, rising: bool) -> Drawing:
+    """`rising`: more of the score is better; of errors, less is."""
     height = 320.0 if width < NARROW else 400.0
     drawing = Drawing(width, height, f"{score} against {cost}, a point for each of {len(points)}")
     ends = [end for p in points for end in (p.score, p.low, p.high)]
@@ -39,7 +40,7 @@ def scatter(points: Sequence[Point], cost: str, score: str, places: int, width: 
     title = f"{cost} (logarithmic)" if x.log else cost
     below(drawing, x, y.end, y.start, title, plain_names if x.log else names_of, 4 if width < NARROW else 6)
     taken: list[Box] = [around(x(p.cost), y(p.score)) for p in points]
-    if len(best := front(points)) > 1:
+    if len(best := front(points, rising)) > 1:
         corners = staircase([(x(p.cost), y(p.score)) for p in best])
         drawing.path(corners, "front")
         # labels keep off the line
@@ -60,11 +61,12 @@ def cost_scale(costs: Sequence[float], start: float, end: float) -> Scale:
     return Scale(low if min(costs) < 0 else max(0.0, low), high, start, end)
 
 
-def front(points: Sequence[Point]) -> list[Point]:
+def front(points: Sequence[Point], rising: bool) -> list[Point]:
     """Those that no other beats in score at the same cost or less, the cheapest first."""
     found: list[Point] = []
-    for point in sorted(points, key=lambda p: (p.cost, -p.score)):
-        if not found or point.score > found[-1].score:
+    sign = 1 if rising else -1
+    for point in sorted(points, key=lambda p: (p.cost, -sign * p.score)):
+        if not found or sign * point.score > sign * found[-1].score:
             found.append(point)
     return found
 
