@@ -61,7 +61,7 @@ def test_adamw_without_bias_correction_by_hand() -> None:
     # 1 - 0.1 * 0.2 / sqrt(0.004) = 0.683772
     weight = torch.tensor([1.0], dtype=torch.float64, requires_grad=True)
     weight.grad = torch.tensor([2.0], dtype=torch.float64)
-    AdamW([weight], lr=0.1, eps=0.0, correct_bias=False).step()
+    AdamW([{"params": [weight], "correct_bias": False}], lr=0.1, eps=0.0).step()
     assert weight.item() == pytest.approx(1 - 0.1 * 0.2 / math.sqrt(0.004), abs=1e-12)
 
 

@@ -105,11 +105,9 @@ def train_cell(cell: Cell, comparison: Path, tell: Tell, asked: Asked) -> Result
 
 def reason_of(wrong: BaseException) -> str:
     """Why it failed, and what to do about it where that is known."""
-    return (
-        f"{wrong.problem} {wrong.next_step}".strip()
-        if isinstance(wrong, UserError)
-        else f"{type(wrong).__name__}: {wrong}"
-    )
+    if isinstance(wrong, UserError):
+        return f"{wrong.problem} {wrong.next_step}".strip()
+    return f"{type(wrong).__name__}: {wrong}"
 
 
 def training(cell: Cell, run: Path, asked: Asked) -> Iterator[Event]:

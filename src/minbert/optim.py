@@ -20,12 +20,18 @@ class Descent(ABC):
     nothing here needs and which takes each process longer than to load a model.
     """
 
-    def __init__(self, params: Iterable[Tensor] | Iterable[dict[str, Any]], **defaults: Any) -> None:
-        betas = defaults["betas"]
-        if defaults["lr"] < 0 or defaults["eps"] < 0 or not all(0 <= beta < 1 for beta in betas):
-            raise ValueError(
-                f"AdamW needs lr >= 0, eps >= 0 and betas in [0, 1), not {defaults['lr']}, {defaults['eps']}, {betas}"
-            )
+    def __init__(
+        self,
+        params: Iterable[Tensor] | Iterable[dict[str, Any]],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-6,
+        weight_decay: float = 0.0,
+    ) -> None:
+        """`params`: or groups of them, each a dict with "params" and whatever of the others it has of its own."""
+        if lr < 0 or eps < 0 or not all(0 <= beta < 1 for beta in betas):
+            raise ValueError(f"AdamW needs lr >= 0, eps >= 0 and betas in [0, 1), not {lr}, {eps}, {betas}")
+        defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
         given = list(params)
         groups = [each for each in given if isinstance(each, dict)] or [{"params": given}]
         self.param_groups: list[dict[str, Any]] = [{**defaults, **group} for group in groups]
@@ -63,21 +69,9 @@ class AdamW(Descent):
 
     The bias correction is the efficient form at the end of section 2 of Kingma and Ba 2015: the step size
     is corrected instead of the moments, so epsilon is added to the uncorrected root. Where epsilon is
-    negligible this equals torch's AdamW. Decay is scaled by the learning rate and taken off first.
+    negligible this equals torch's AdamW. Decay is scaled by the learning rate and taken off first. A group may do
+    without the correction (`correct_bias`).
     """
-
-    def __init__(
-        self,
-        params: Iterable[Tensor] | Iterable[dict[str, Any]],
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-6,
-        weight_decay: float = 0.0,
-        correct_bias: bool = True,
-    ) -> None:
-        super().__init__(
-            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, correct_bias=correct_bias
-        )  # fmt: skip
 
     def fresh(self, parameter: Tensor) -> dict[str, Any]:
         return {"step": 0, "mean": torch.zeros_like(parameter), "square": torch.zeros_like(parameter)}
@@ -91,7 +85,7 @@ class AdamW(Descent):
             state["mean"].lerp_(gradient, 1 - beta1)
             state["square"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
             size = group["lr"]
-            if group["correct_bias"]:
+            if group.get("correct_bias", True):
                 size *= math.sqrt(1 - beta2 ** state["step"]) / (1 - beta1 ** state["step"])
             parameter.mul_(1 - group["lr"] * group["weight_decay"])
             parameter.addcdiv_(state["mean"], state["square"].sqrt().add_(group["eps"]), value=-size)
@@ -99,16 +93,6 @@ class AdamW(Descent):
 
 class FusedAdamW(Descent):
     """torch's AdamW in its fused form: the same numbers as torch.optim.AdamW(fused=True)."""
-
-    def __init__(
-        self,
-        params: Iterable[Tensor] | Iterable[dict[str, Any]],
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.01,
-    ) -> None:
-        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
 
     def fresh(self, parameter: Tensor) -> dict[str, Any]:
         step = torch.zeros((), dtype=torch.float32, device=parameter.device)
