@@ -34,6 +34,7 @@ def test_accuracy_and_macro_f1_of_three_classes() -> None:
     found = classify_scores(sure([0, 1, 1, 2, 2], 3), labels)
     assert found["accuracy"] == close(3 / 5)
     assert found["macro_f1"] == found["f1"] == close((2 / 3 + 1 / 2 + 2 / 3) / 3)
+    assert found["precision"] == close((1 + 1 / 2 + 1 / 2) / 3) and found["recall"] == close((1 / 2 + 1 / 2 + 1) / 3)
 
 
 def test_binary_precision_recall_and_f1_are_those_of_the_second_label() -> None:

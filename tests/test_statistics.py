@@ -14,6 +14,7 @@ from minbert.contrasts import overall_pairs, overall_parts
 from minbert.findings import BETTER, NO_EVIDENCE, WORSE, Difference
 from minbert.metrics import classify_scores, overall, regression_scores
 from minbert.statistics import (
+    OF_CLASSES,
     Evidence,
     Pairs,
     Ranked,
@@ -67,8 +68,7 @@ Y = RNG.integers(0, 11, size=ROWS) / 2
 # rounded, so that there are ties
 SCORES = (Y, [np.round(Y + RNG.normal(size=ROWS), 1) for _ in range(4)])
 CASES = [
-    *[(metric, THREE) for metric in ("accuracy", "macro_f1", "f1", "log_loss")],
-    *[(metric, TWO) for metric in ("accuracy", "macro_f1", "f1", "precision", "recall", "log_loss")],
+    *[(metric, kind) for kind in (TWO, THREE) for metric in OF_CLASSES],
     *[(metric, SCORES) for metric in ("pearson", "spearman", "mse", "mae")],
 ]
 
@@ -112,9 +112,9 @@ def test_answers_that_do_not_vary_correlate_with_nothing() -> None:
         assert np.isfinite(found.resampled_RP).all() and np.isfinite(found.swapped_RP).all()
 
 
-def test_precision_of_three_classes_is_refused() -> None:
-    with pytest.raises(ValueError, match="no metric 'precision' of 3 classes"):
-        Summed("precision", THREE[1], THREE[0])
+def test_a_metric_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ValueError, match="no metric 'bleu'"):
+        Summed("bleu", THREE[1], THREE[0])
 
 
 # ---- agreement with scipy -----------------------------------------------------------------------------

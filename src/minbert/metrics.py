@@ -29,12 +29,11 @@ def classify_scores(probabilities_NC: Array, labels_N: Array) -> dict[str, float
         "macro_f1": float(f1_C[present].mean()),
         "log_loss": log_loss(probabilities_NC, labels_N),
     }
-    # with two labels, f1 is that of the second one, as everybody reports it
+    each = {"f1": f1_C, "precision": precision_C, "recall": recall_C}
+    # with two labels, they are those of the second one, as everybody reports it; with more, means over the labels
     if len(hit_C) == 2:
-        scores |= {"f1": float(f1_C[1]), "precision": float(precision_C[1]), "recall": float(recall_C[1])}
-    else:
-        scores["f1"] = scores["macro_f1"]
-    return scores
+        return scores | {name: float(of_C[1]) for name, of_C in each.items()}
+    return scores | {name: float(of_C[present].mean()) for name, of_C in each.items()}
 
 
 def regression_scores(scores_N: Array, labels_N: Array) -> dict[str, float]:

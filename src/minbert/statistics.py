@@ -86,10 +86,11 @@ class Summed:
         answered, hit, true = np.split(sums, 3, axis=-1)
         precision, recall = divide(hit, answered), divide(hit, true)
         f1 = divide(2 * precision * recall, precision + recall)
+        each = {"precision": precision, "recall": recall}.get(self.metric, f1)
         if self.classes == 2 and self.metric != "macro_f1":
-            return np.asarray({"f1": f1, "precision": precision, "recall": recall}[self.metric][..., 1])
+            return np.asarray(each[..., 1])
         # a class that neither labels nor answers show does not count
-        return np.asarray(f1.sum(-1) / (answered + true > 0).sum(-1))
+        return np.asarray(each.sum(-1) / (answered + true > 0).sum(-1))
 
 
 def numbers_of(metric: str, answers: Array, labels_N: Array) -> Any:
@@ -106,8 +107,8 @@ def numbers_of(metric: str, answers: Array, labels_N: Array) -> Any:
     hits_N = answers.argmax(1) == labels_N
     if metric == "accuracy":
         return hits_N[:, None].astype(float)
-    if metric not in OF_CLASSES or (metric in ("precision", "recall") and classes != 2):
-        raise ValueError(f"there is no metric '{metric}' of {classes} classes")
+    if metric not in OF_CLASSES:
+        raise ValueError(f"there is no metric '{metric}'")
     # answered as C, rightly, and truly C: three of 3C numbers are 1
     ones = sparse.csr_array((np.ones(len(rows_N)), (rows_N, answers.argmax(1))), (len(rows_N), classes))
     true = sparse.csr_array((np.ones(len(rows_N)), (rows_N, labels_N)), (len(rows_N), classes))
