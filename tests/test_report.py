@@ -4,7 +4,9 @@ import csv
 import json
 import re
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import pytest
@@ -140,7 +142,7 @@ def test_a_figure_stands_alone_and_is_well_formed(tmp_path: Path) -> None:
 
 
 def test_figures_of_a_comparison_have_names_of_their_own(tmp_path: Path) -> None:
-    paths = write_figures(broken(), tmp_path)
+    paths = write_figures(broken(), tmp_path).values()
     assert len({path.name for path in paths}) == len(paths)
     for path in paths:
         root = ElementTree.parse(path).getroot()
@@ -219,6 +221,30 @@ def test_results_are_plain_numbers_one_row_a_recipe_and_measure(tmp_path: Path) 
     assert found["never trained", "overall"]["mean"] == "" and found["never trained", "overall"]["seeds"] == "0"
     seeds = read_csv(tmp_path / "tables/seeds.csv")
     assert {row["state"] for row in seeds} == {"finished", "failed", "missing"}
+
+
+def test_markdown_shows_the_figures_that_were_written(tmp_path: Path) -> None:
+    figures = write_figures(whole(), tmp_path / "some pictures")
+    write_comparison(whole(), tmp_path / "page", figures)
+    text = read(tmp_path / "page/report.md")
+    shown = re.findall(r"!\[(.+)\]\((.+)\)", text)
+    assert len(shown) == len(figures) and "some%20pictures" in shown[0][1]
+    assert {(tmp_path / "page" / unquote(path)).resolve() for _, path in shown} == set(figures.values())
+    assert "## Learning curves" in text and "above 0 is better" in text
+
+
+def test_markdown_without_figures_has_no_empty_headings_and_no_word_of_clicks(tmp_path: Path) -> None:
+    write_comparison(whole(), tmp_path)
+    text = read(tmp_path / "report.md")
+    assert "## Learning curves" not in text and "pull the same way" not in text and "## Every seed" in text
+    lines = [line for line in text.splitlines() if line]
+    for line, following in pairwise(lines):
+        if line.startswith("#"):
+            # a part may begin with a smaller one
+            assert not following.startswith("#") or following.startswith(line.split()[0] + "#"), line
+    assert "click" not in text and "legend" not in text
+    page = read(tmp_path / "report.html")
+    assert "Columns sort by a click" in page and "The legend shows and hides recipes" in page
 
 
 def test_markdown_tables_have_the_same_columns_in_every_row(tmp_path: Path) -> None:

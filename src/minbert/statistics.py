@@ -87,10 +87,9 @@ class Summed:
         precision, recall = divide(hit, answered), divide(hit, true)
         f1 = divide(2 * precision * recall, precision + recall)
         each = {"precision": precision, "recall": recall}.get(self.metric, f1)
-        if self.classes == 2 and self.metric != "macro_f1":
-            return np.asarray(each[..., 1])
-        # a class that neither labels nor answers show does not count
-        return np.asarray(each.sum(-1) / (answered + true > 0).sum(-1))
+        # a class that neither labels nor answers show does not count in a mean
+        second = self.classes == 2 and self.metric != "macro_f1"
+        return np.asarray(each[..., 1] if second else each.sum(-1) / (answered + true > 0).sum(-1))
 
 
 def numbers_of(metric: str, answers: Array, labels_N: Array) -> Any:

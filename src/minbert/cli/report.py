@@ -55,9 +55,8 @@ def of_comparison(folder: Path, out: Path, figures: Path | None) -> Path:
         replace(each, runs={seed: os.path.relpath(folder / run, out) for seed, run in each.runs.items()})
         for each in findings.contestants
     ]
-    write_comparison(replace(findings, contestants=tuple(there)), out)
-    if figures is not None:
-        write_figures(findings, figures)
+    written = {} if figures is None else write_figures(findings, figures)
+    write_comparison(replace(findings, contestants=tuple(there)), out, written)
     return out / "report.html"
 
 

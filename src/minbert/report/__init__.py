@@ -1,8 +1,10 @@
 """Findings and analyses -> pages: one HTML file without needs, the same in Markdown, plain numbers as CSV, figures."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from minbert.durable import write_text
 from minbert.findings import Findings
@@ -18,9 +20,13 @@ if TYPE_CHECKING:
     from minbert.analysis import RunAnalysis
 
 
-def write_comparison(findings: Findings, folder: Path) -> list[Path]:
-    """report.html, report.md, results.csv and tables/; gives the files that were written."""
-    return write_page(comparison_page(findings), plain.tables(findings), folder)
+def write_comparison(findings: Findings, folder: Path, figures: Mapping[str, Path] | None = None) -> list[Path]:
+    """report.html, report.md, results.csv and tables/; gives the files that were written.
+
+    `figures`: what write_figures gave; Markdown, which cannot hold them, then shows them from there.
+    """
+    shown = {name: quote(os.path.relpath(path, folder)) for name, path in (figures or {}).items()}
+    return write_page(comparison_page(findings), plain.tables(findings), folder, shown)
 
 
 def write_run(analysis: "RunAnalysis", folder: Path) -> list[Path]:
@@ -30,23 +36,25 @@ def write_run(analysis: "RunAnalysis", folder: Path) -> list[Path]:
     return write_page(run_page(analysis), run_tables(analysis), folder)
 
 
-def write_figures(findings: Findings, folder: Path) -> list[Path]:
-    """Every chart of a comparison as an SVG file of its own."""
+def write_figures(findings: Findings, folder: Path) -> dict[str, Path]:
+    """Every chart of a comparison as an SVG file of its own: figure's name: file."""
     folder.mkdir(parents=True, exist_ok=True)
-    paths: list[Path] = []
+    paths: dict[str, Path] = {}
     for figure in comparison_page(findings).figures():
         name = path_name = file_name(figure.name)
-        while (path := folder / f"{path_name}.svg") in paths:
+        while (path := folder / f"{path_name}.svg") in paths.values():
             # labels that differ only in what a file name cannot hold
             path_name = f"{name}-{len(paths)}"
         write_svg(path, with_legend(figure.draw(WIDE), figure.legend))
-        paths.append(path)
+        paths[figure.name] = path
     return paths
 
 
-def write_page(page: Page, tables: Mapping[str, plain.Rows], folder: Path) -> list[Path]:
+def write_page(
+    page: Page, tables: Mapping[str, plain.Rows], folder: Path, figures: Mapping[str, str] | None = None
+) -> list[Path]:
     texts = {name: plain.csv_text(rows) for name, rows in tables.items()}
-    texts |= {"report.md": markdown_of(page), "report.html": html_of(page)}
+    texts |= {"report.md": markdown_of(page, figures or {}), "report.html": html_of(page)}
     for name, text in texts.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

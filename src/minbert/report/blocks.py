@@ -164,6 +164,8 @@ class Section:
     title: str
     lead: str
     blocks: tuple[Block, ...]
+    # what a reader can do here; said only where it is so, in HTML
+    hint: str = ""
 
 
 @dataclass(frozen=True)

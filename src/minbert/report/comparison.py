@@ -224,8 +224,8 @@ def curves(findings: Findings, colours: dict[str, str]) -> Section:
         return (figure,)
 
     blocks = by_measure(findings, show)
-    lead = "How the scores grew over training. The legend shows and hides recipes."
-    return Section("curves", "Curves", "Learning curves", lead, (Legend(legend), *blocks) if blocks else ())
+    lead, hint = "How the scores grew over training.", "The legend shows and hides recipes."
+    return Section("curves", "Curves", "Learning curves", lead, (Legend(legend), *blocks) if blocks else (), hint)
 
 
 def seeds(findings: Findings, colours: dict[str, str]) -> Section:

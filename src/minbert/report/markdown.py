@@ -1,7 +1,7 @@
-"""A page -> Markdown: the same words and tables, without the pictures."""
+"""A page -> Markdown: the same words and tables, with those pictures that are files."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 
 from minbert.report.blocks import (
@@ -13,6 +13,7 @@ from minbert.report.blocks import (
     Commands,
     Explorer,
     Facts,
+    Figure,
     Heading,
     Notice,
     Page,
@@ -24,42 +25,56 @@ from minbert.report.blocks import (
 SPECIAL = re.compile(r"([\\`*_\[\]|#~$])")
 
 
-def markdown_of(page: Page) -> str:
+def markdown_of(page: Page, figures: Mapping[str, str]) -> str:
+    """`figures`: the path from the page to each figure that has one; the others are left out."""
     lines = [f"# {plain(page.title)}", "", f"**{plain(page.headline[0])}**", ""]
     lines += [plain(sentence) + "\n" for sentence in page.headline[1:]]
-    lines += shown((page.facts, *page.notices))
+    lines += shown((page.facts, *page.notices), figures)
     for section in page.sections:
-        lines += [f"## {plain(section.title)}", ""]
-        if section.lead:
-            lines += [plain(section.lead), ""]
-        lines += shown(section.blocks)
+        if inside := list(shown(section.blocks, figures)):
+            lines += [f"## {plain(section.title)}", ""]
+            lines += [plain(section.lead), ""] if section.lead else []
+            lines += inside
     return "\n".join(lines).rstrip() + "\n"
 
 
-def shown(blocks: Iterable[Block]) -> Iterator[str]:
+def shown(blocks: Iterable[Block], figures: Mapping[str, str]) -> Iterator[str]:
+    heading: list[str] = []
     for block in blocks:
-        if isinstance(block, Table):
-            yield from table(block)
-        elif isinstance(block, Words | Heading):
-            yield from (f"### {plain(block.text)}" if isinstance(block, Heading) else plain(block.text), "")
-        elif isinstance(block, Facts):
-            yield from (f"- {plain(name)}: {plain(value)}" for name, value in block.pairs)
-            yield ""
-        elif isinstance(block, Commands):
-            yield from ("```sh", *(line.replace("```", "'''") for line in block.lines), "```", "")
-        elif isinstance(block, Notice):
-            yield from (f"> **{plain(block.title)}**", "", *shown(block.blocks))
-        elif isinstance(block, Card):
-            yield from (f"### {plain(block.title)}", "", *([plain(block.about), ""] if block.about else []))
-            yield from shown(block.blocks)
-        elif isinstance(block, Beside):
-            yield from shown(block.blocks)
-        elif isinstance(block, Choice):
-            for option in block.options:
-                # the name of a panel that holds a picture only would head nothing
-                yield from shown(option.blocks)
-        elif isinstance(block, Explorer):
-            yield from examples(block)
+        if isinstance(block, Heading):
+            heading = [f"### {plain(block.text)}", ""]
+        elif lines := list(one(block, figures)):
+            # a heading of nothing but pictures that are not there would head nothing
+            yield from (*heading, *lines)
+            heading = []
+
+
+def one(block: Block, figures: Mapping[str, str]) -> Iterator[str]:
+    if isinstance(block, Table):
+        yield from table(block)
+    elif isinstance(block, Words):
+        yield from (plain(block.text), "")
+    elif isinstance(block, Figure):
+        if path := figures.get(block.name):
+            yield from (f"![{plain(block.name)}]({path})", "", plain(block.caption), "")
+    elif isinstance(block, Facts):
+        yield from (f"- {plain(name)}: {plain(value)}" for name, value in block.pairs)
+        yield ""
+    elif isinstance(block, Commands):
+        yield from ("```sh", *(line.replace("```", "'''") for line in block.lines), "```", "")
+    elif isinstance(block, Notice):
+        yield from (f"> **{plain(block.title)}**", "", *shown(block.blocks, figures))
+    elif isinstance(block, Card):
+        yield from (f"### {plain(block.title)}", "", *([plain(block.about), ""] if block.about else []))
+        yield from shown(block.blocks, figures)
+    elif isinstance(block, Beside):
+        yield from shown(block.blocks, figures)
+    elif isinstance(block, Choice):
+        for option in block.options:
+            # the name of a panel that holds a picture only would head nothing
+            yield from shown(option.blocks, figures)
+    elif isinstance(block, Explorer):
+        yield from examples(block)
 
 
 def table(block: Table) -> Iterator[str]:

@@ -21,7 +21,7 @@ EMPTY = Cell(NOTHING)
 def section(findings: Findings, colours: dict[str, str]) -> Section:
     lead = (
         f"{'' if findings.complete else 'Incomplete. '}Means over seeds on the dev rows, the best first. "
-        f"▲ and ▼ mark a verdict against {findings.baseline}; columns sort by a click."
+        f"▲ and ▼ mark a verdict against {findings.baseline}."
     )
     options = (
         Option(measure, measure_name(measure), (detail(findings, measure, colours),))
@@ -30,7 +30,8 @@ def section(findings: Findings, colours: dict[str, str]) -> Section:
     blocks: list[Block] = [overview(findings, colours)] if len(measures_in_order(findings)) > 1 else []
     blocks += [*choose("measure", "Measure", options), numbers(findings)]
     known = any(each.summaries for each in findings.contestants)
-    return Section("results", "Results", "Results", lead, tuple(blocks) if known else ())
+    hint = "Columns sort by a click."
+    return Section("results", "Results", "Results", lead, tuple(blocks) if known else (), hint)
 
 
 def overview(findings: Findings, colours: dict[str, str]) -> Table:
