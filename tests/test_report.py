@@ -243,6 +243,8 @@ def test_markdown_without_figures_has_no_empty_headings_and_no_word_of_clicks(tm
             # a part may begin with a smaller one
             assert not following.startswith("#") or following.startswith(line.split()[0] + "#"), line
     assert "click" not in text and "legend" not in text
+    # the names of tasks and metrics are not ours to write otherwise
+    assert "In detail: sts Pearson's r:" in text
     page = read(tmp_path / "report.html")
     assert "Columns sort by a click" in page and "The legend shows and hides recipes" in page
 

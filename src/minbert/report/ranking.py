@@ -96,7 +96,7 @@ def detail(findings: Findings, measure: str, colours: dict[str, str]) -> Table:
     found.sort(key=lambda each: each.summaries[measure].mean, reverse=rising(measure))
     rest = [each for each in findings.contestants if measure not in each.summaries]
     rows = tuple((recipe_cell(each, findings, colours), *cells(each, measure, digits)) for each in [*found, *rest])
-    return Table(f"{measure_name(measure)} in detail".capitalize(), columns, rows)
+    return Table(f"In detail: {measure_name(measure)}", columns, rows)
 
 
 def cells(each: Contestant, measure: str, digits: int) -> tuple[Cell, ...]:
@@ -185,7 +185,7 @@ def trainings(findings: Findings) -> Table:
                 line.append(Cell("failed" if seed in each.failed else "missing", tone="worse", chip=True))
         rows.append(tuple(line))
     return Table(
-        f"{measure_name(measure)} of every training".capitalize(),
+        f"Every training: {measure_name(measure)}",
         columns,
         tuple(rows),
         fold="Every training and its folder",
