@@ -43,13 +43,13 @@ def shown(blocks: Iterable[Block], figures: Mapping[str, str]) -> Iterator[str]:
     for block in blocks:
         if isinstance(block, Heading):
             heading = [f"### {plain(block.text)}", ""]
-        elif lines := list(one(block, figures)):
+        elif lines := list(lines_of(block, figures)):
             # a heading of nothing but pictures that are not there would head nothing
             yield from (*heading, *lines)
             heading = []
 
 
-def one(block: Block, figures: Mapping[str, str]) -> Iterator[str]:
+def lines_of(block: Block, figures: Mapping[str, str]) -> Iterator[str]:
     if isinstance(block, Table):
         yield from table(block)
     elif isinstance(block, Words):
