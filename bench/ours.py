@@ -14,19 +14,19 @@ import torch
 from bench.data import Rows, TaskRows, write_rows
 from bench.sizes import BATCH
 from minbert import __version__
-from minbert.bert import Bert, Shape
-from minbert.cookbook import read_recipe
-from minbert.events import Finished
-from minbert.hub import find_backbone
-from minbert.metrics import score
-from minbert.predict import Predictor, load
-from minbert.prepare import prepare
-from minbert.pretrained import load_backbone, read_config, save_backbone
-from minbert.run import start_run
-from minbert.saved import save_model
-from minbert.table import Examples, read_split
-from minbert.task import read_task, task_from
-from minbert.trainer import Loop, Step
+from minbert.config.loading import read_recipe
+from minbert.config.task import read_task, task_from
+from minbert.data.dataset import Examples, read_split
+from minbert.data.metrics import score
+from minbert.encoder.bert import Bert, Shape
+from minbert.encoder.hub import find_backbone
+from minbert.encoder.pretrained import load_backbone, read_config, save_backbone
+from minbert.inference.predictor import Predictor, load
+from minbert.inference.saved_model import save_model
+from minbert.runs.events import Finished
+from minbert.runs.run import start_run
+from minbert.training.loop import Loop, Step
+from minbert.training.prepare import prepare
 
 BACKBONE = "minilm"
 STANDARD = ("sst", "sts", "quora")

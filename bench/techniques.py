@@ -11,9 +11,9 @@ from statistics import median
 import numpy as np
 
 from bench.sizes import BATCH
-from minbert.batch import make_batch
-from minbert.cookbook import read_recipe
-from minbert.prepare import Prepared, prepare
+from minbert.config.loading import read_recipe
+from minbert.data.batch import make_batch
+from minbert.training.prepare import Prepared, prepare
 
 PLAIN = "joined, mean, no adapter"
 VARIED = {

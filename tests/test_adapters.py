@@ -10,13 +10,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from minbert.adapters import ADAPTERS, Adapter
-from minbert.adapters.stack import Stack
-from minbert.bert import NO_PORTS, SHAPES, Bert, Shape
+from minbert.config.schema import Spec, build
+from minbert.data.packed import Packed
+from minbert.data.pos_tags import TAGS
+from minbert.encoder.bert import NO_PORTS, SHAPES, Bert, Shape
 from minbert.errors import UserError
-from minbert.packed import Packed
-from minbert.tags import TAGS
-from minbert.variants import Spec, build
+from minbert.model.adapters import ADAPTERS, Adapter
+from minbert.model.adapters.stack import Stack
 from tests.tiny import tiny_bert
 
 # settings that fit the tiny encoder

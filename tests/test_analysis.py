@@ -25,14 +25,14 @@ from minbert.analysis.regression import analyse_scores
 from minbert.analysis.rows import alike_by_gold, rows_of
 from minbert.analysis.slices import Slice, slice_rows
 from minbert.analysis.tags import TAGS, tag_rows
-from minbert.answers import write_answers
-from minbert.durable import sha256
+from minbert.config.task import Task, read_task
+from minbert.data.dataset import Examples
+from minbert.data.metrics import classify_scores, pearson
 from minbert.errors import UserError
-from minbert.metrics import classify_scores, pearson
-from minbert.predictions import Predictions
-from minbert.rundir import read_run
-from minbert.table import Examples
-from minbert.task import Task, read_task
+from minbert.files import sha256
+from minbert.inference.formats import write_answers
+from minbert.runs.directory import read_run
+from minbert.runs.predictions import Predictions
 from tests.workbench import demo_recipe, run_all, write_csv
 
 SST, QUORA, STS = (read_task(name) for name in ("sst", "quora", "sts"))

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minbert.answers import write_answers, write_course
-from minbert.columns import read_columns
+from minbert.config.task import Task, read_task
+from minbert.data.dataset import Examples, read_examples
+from minbert.data.readers import read_columns
 from minbert.errors import UserError
-from minbert.table import Examples, read_examples
-from minbert.task import Task, read_task
+from minbert.inference.formats import write_answers, write_course
 
 FORMATS = [f"{kind}{gz}" for kind in ("csv", "tsv", "jsonl", "parquet") for gz in ("", ".gz")]
 HOSTILE = [

@@ -5,9 +5,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from minbert.attend import attend, attend_by_torch
-from minbert.dropout import Noise
-from minbert.packed import SIMILAR, Grid, Packed, lay_blocks, similar
+from minbert.data.packed import SIMILAR, Grid, Packed, lay_blocks, similar
+from minbert.encoder.attention import attend, attend_by_torch
+from minbert.encoder.dropout import Noise
 
 H, K = 3, 4
 D = H * K

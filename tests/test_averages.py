@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from minbert.averages import AVERAGES, Average
-from minbert.blank import blank
+from minbert.config.recipe import TaskPlan
+from minbert.config.schema import Spec, build
+from minbert.config.task import Task
+from minbert.encoder.init import blank
 from minbert.errors import UserError
-from minbert.model import Model
-from minbert.recipe import TaskPlan
-from minbert.task import Task
-from minbert.variants import Spec, build
+from minbert.model.multitask import Model
+from minbert.training.averages import AVERAGES, Average
 from tests.tiny import encoder_of
 
 TASK = Task("mood", Path(), kind="classify", text=("a",), label="c", labels=(0, 1, 2))

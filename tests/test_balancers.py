@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from minbert.balancers import BALANCERS, Balancer
+from minbert.config.schema import Spec, build
 from minbert.errors import UserError
-from minbert.variants import Spec, build
+from minbert.training.balancers import BALANCERS, Balancer
 from tests.test_families import packed_of, random
 from tests.tiny import tiny_bert
 

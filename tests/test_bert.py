@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 from transformers import AutoTokenizer, BertConfig, BertModel
 
-from minbert.bert import ACTIVATIONS, Bert
-from minbert.hub import find_backbone
-from minbert.packed import Packed, pack_padded
-from minbert.pretrained import load_bert
+from minbert.data.packed import Packed, pack_padded
+from minbert.encoder.bert import ACTIVATIONS, Bert
+from minbert.encoder.hub import find_backbone
+from minbert.encoder.pretrained import load_bert
 from tests.tiny import tiny_bert, tiny_shape
 
 CLOSE = 1e-5

@@ -17,20 +17,21 @@ import torch
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from minbert import chunks, columns
-from minbert.answers import Column, form_of
-from minbert.columns import Columns, read_columns
+from minbert.config.recipe import TaskPlan
+from minbert.config.task import Task
+from minbert.data import chunks
+from minbert.data import readers as columns
+from minbert.data.readers import Columns, read_columns
+from minbert.data.tokenizer import Text
 from minbert.errors import UserError
-from minbert.evaluate import sequences_for
-from minbert.job import parts_of, rejects_of
-from minbert.journal import Journal
-from minbert.model import Model
-from minbert.predict import Predictor
-from minbert.recipe import TaskPlan
-from minbert.several import Answered
-from minbert.task import Task
-from minbert.text import Text
-from minbert.vectors import Embedding
+from minbert.inference.embed_file import Embedding
+from minbert.inference.formats import Column, form_of
+from minbert.inference.job import parts_of, rejects_of
+from minbert.inference.journal import Journal
+from minbert.inference.loop import sequences_for
+from minbert.inference.predictor import Predictor
+from minbert.inference.several import Answered
+from minbert.model.multitask import Model
 from tests.faults.critic import critic, critic_of, reviews, write_reviews
 
 FORMATS = [f"{kind}{gz}" for kind in ("csv", "tsv", "jsonl", "parquet") for gz in ("", ".gz")]

@@ -223,7 +223,7 @@ def test_predict_a_file(ending: str, minbert: Minbert, run: Path, tmp_path: Path
     output = tmp_path / f"answers.{ending}"
     said = minbert("predict", run, "sentiment", "--input", DEMO / "sentiment-dev.csv", "--output", output)
     assert said.code == 0, said.err
-    from minbert.columns import read_columns
+    from minbert.data.readers import read_columns
 
     rows = [values for _, values in read_columns(output, ["prediction", "p_0", "p_4"], "id")]
     assert [row[-1] for row in rows] == [f"sd{i:03}" for i in range(1, 151)]

@@ -12,20 +12,20 @@ import numpy as np
 import pytest
 import torch
 
-from minbert.adapters import ADAPTERS
-from minbert.batch import make_batch
-from minbert.bert import Bert, Shape
-from minbert.dropout import Noise
+from minbert.config.recipe import TaskPlan
+from minbert.config.task import Task
+from minbert.data.batch import make_batch
+from minbert.encoder.bert import Bert, Shape
+from minbert.encoder.dropout import Noise
 from minbert.errors import UserError
-from minbert.evaluate import sequences_for
-from minbert.heads import HEADS
-from minbert.losses import LOSSES
-from minbert.model import Model, TaskParts
-from minbert.pairings import PAIRINGS
-from minbert.poolings import POOLINGS
-from minbert.recipe import TaskPlan
-from minbert.saved import load_model, save_model
-from minbert.task import Task
+from minbert.inference.loop import sequences_for
+from minbert.inference.saved_model import load_model, save_model
+from minbert.model.adapters import ADAPTERS
+from minbert.model.heads import HEADS
+from minbert.model.losses import LOSSES
+from minbert.model.multitask import Model, TaskParts
+from minbert.model.pairings import PAIRINGS
+from minbert.model.poolings import POOLINGS
 from tests.tiny import tiny_text, tiny_vocabulary
 
 TEXTS = ["a good film", "what is the best song ?", "the dog runs", "no", "two men play in the water", "it is awful"]

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from minbert.budget import share_for_steps
-from minbert.cells import Cell, content, make_cell, train_cell
 from minbert.cli.compare import read_budget, read_seeds
-from minbert.compare import Budget, Comparison, Sizing, unique
-from minbert.conclusions import conclude
-from minbert.engines import Going
-from minbert.engines.local import Local
+from minbert.comparison.budget import share_for_steps
+from minbert.comparison.compare import Budget, Comparison, Sizing, unique
+from minbert.comparison.conclude import conclude
+from minbert.comparison.engines import Going
+from minbert.comparison.engines.local import Local
+from minbert.comparison.results import Result
+from minbert.comparison.transfer import Variant
+from minbert.comparison.trial import Cell, content, make_cell, train_cell
+from minbert.config.recipe import Distil, Recipe
 from minbert.errors import UserError
-from minbert.events import Stopped
-from minbert.findings import Result
-from minbert.prepare import prepare
-from minbert.recipe import Distil, Recipe
-from minbert.sharing import Variant
+from minbert.runs.events import Stopped
+from minbert.training.prepare import prepare
 from tests.workbench import DEMO, demo_recipe, run_all
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from minbert.comparable import other_amounts
-from minbert.conclusions import conclude
-from minbert.findings import NO_EVIDENCE, Cost, Result
+from minbert.comparison.caveats import other_amounts
+from minbert.comparison.conclude import conclude
+from minbert.comparison.results import NO_EVIDENCE, Cost, Result
 from tests.workbench import Minbert, demo_recipe, run_all
 
 

@@ -12,13 +12,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from minbert.batch import Batch
-from minbert.conflict import compare, gradient_of, in_batches
+from minbert.data.batch import Batch
 from minbert.errors import UserError
-from minbert.events import Stopped
-from minbert.model import Model
-from minbert.prepare import Prepared, prepare
-from minbert.run import resume_run, start_run
+from minbert.model.multitask import Model
+from minbert.runs.events import Stopped
+from minbert.runs.run import resume_run, start_run
+from minbert.training.gradient_conflict import compare, gradient_of, in_batches
+from minbert.training.prepare import Prepared, prepare
 from tests.faults.hashes import run_hash
 from tests.workbench import demo_recipe, run_all
 

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from minbert.dropout import Dropout, Noise
+from minbert.encoder.dropout import Dropout, Noise
 
 RATES = [0.05, 0.1, 0.25, 0.5, 0.9, 0.99]
 

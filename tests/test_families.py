@@ -8,22 +8,22 @@ import pytest
 import torch
 from torch import Tensor
 
-from minbert.batch import Layout
-from minbert.bert import Bert, Shape
+from minbert.config.recipe import TaskPlan
+from minbert.config.schema import Spec, build
+from minbert.config.task import Task, read_task
+from minbert.data.batch import Layout
+from minbert.data.packed import Packed
+from minbert.encoder.bert import Bert, Shape
 from minbert.errors import UserError
-from minbert.heads import HEADS
-from minbert.heads.base import Emits, Place
-from minbert.heads.features import FEATURES
-from minbert.heads.linear import Linear
-from minbert.losses import DEFAULTS, LOSSES
-from minbert.losses.base import Loss
-from minbert.model import TaskParts
-from minbert.packed import Packed
-from minbert.pairings import PAIRINGS
-from minbert.poolings import POOLINGS
-from minbert.recipe import TaskPlan
-from minbert.task import Task, read_task
-from minbert.variants import Spec, build
+from minbert.model.heads import HEADS
+from minbert.model.heads.base import Emits, Place
+from minbert.model.heads.features import FEATURES
+from minbert.model.heads.linear import Linear
+from minbert.model.losses import DEFAULTS, LOSSES
+from minbert.model.losses.base import Loss
+from minbert.model.multitask import TaskParts
+from minbert.model.pairings import PAIRINGS
+from minbert.model.poolings import POOLINGS
 from tests.tiny import encoder_of
 
 # tests/test_objectives.py has what only trains the encoder

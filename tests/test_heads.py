@@ -8,12 +8,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from minbert.config.recipe import TaskPlan
+from minbert.config.schema import expand
+from minbert.config.task import read_task
 from minbert.errors import UserError
-from minbert.heads import HEADS, Head
-from minbert.model import TaskParts
-from minbert.recipe import TaskPlan
-from minbert.task import read_task
-from minbert.variants import expand
+from minbert.model.heads import HEADS, Head
+from minbert.model.multitask import TaskParts
 from tests.test_families import ANSWERING_HEADS, BERT, SCORE, classes, close, head_of, packed_of, random
 
 U, V = torch.tensor([[1.0, 2.0]]), torch.tensor([[4.0, 1.0]])

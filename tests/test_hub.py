@@ -15,8 +15,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from minbert.batch import lay_out
-from minbert.pretrained import load_backbone
+from minbert.data.batch import lay_out
+from minbert.encoder.pretrained import load_backbone
 from tests.hub_server import Hub
 from tests.tiny import tiny_backbone
 
@@ -26,7 +26,7 @@ REPOSITORY = "someone/tiny-bert"
 CLIENT = """
 import json, sys
 from minbert.errors import UserError
-from minbert.hub import find_backbone
+from minbert.encoder.hub import find_backbone
 try:
     print(json.dumps({"folder": str(find_backbone(sys.argv[1]))}))
 except UserError as wrong:

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from minbert.bert import Bert, Reads
-from minbert.machine import best_dtype, matrix_rate, matrix_work
-from minbert.packed import Packed
+from minbert.data.packed import Packed
+from minbert.encoder.bert import Bert, Reads
+from minbert.encoder.device import best_dtype, matrix_rate, matrix_work
 from tests.tiny import tiny_shape
 
 

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 import torch
 
-from minbert.distil import Teachers, distance
-from minbert.ensemble import Member
+from minbert.config.recipe import Distil
 from minbert.errors import UserError
-from minbert.merge import make_ensemble, make_soup
-from minbert.predict import Predictor, load
-from minbert.prepare import prepare
-from minbert.recipe import Distil
-from minbert.rundir import read_run
-from minbert.saved import load_model
-from minbert.trainer import Loop
+from minbert.inference.ensemble import Member
+from minbert.inference.predictor import Predictor, load
+from minbert.inference.saved_model import load_model
+from minbert.runs.directory import read_run
+from minbert.runs.merge import make_ensemble, make_soup
+from minbert.training.distillation import Teachers, distance
+from minbert.training.loop import Loop
+from minbert.training.prepare import prepare
 from tests.tiny import tiny_backbone
 from tests.workbench import Minbert, demo_recipe, run_all, write_csv
 

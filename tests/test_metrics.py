@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minbert.metrics import classify_scores, confusion, overall, pearson, ranks, regression_scores, score
-from minbert.task import Task, read_task
+from minbert.config.task import Task, read_task
+from minbert.data.metrics import classify_scores, confusion, overall, pearson, ranks, regression_scores, score
 
 
 def sure(answers: list[int], classes: int) -> Any:

@@ -10,13 +10,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from minbert.batch import lay_out, make_batch
+from minbert.config.recipe import Stage, TaskPlan
+from minbert.config.schema import Spec
+from minbert.config.task import Task
+from minbert.data.batch import lay_out, make_batch
 from minbert.errors import UserError
-from minbert.model import Model
-from minbert.recipe import Stage, TaskPlan
-from minbert.saved import load_model, save_model
-from minbert.task import Task
-from minbert.variants import Spec
+from minbert.inference.saved_model import load_model, save_model
+from minbert.model.multitask import Model
 from tests.tiny import tiny_bert, tiny_text
 
 TASKS = {

@@ -12,19 +12,19 @@ import pytest
 import torch
 
 import minbert
-from minbert.batch import Batch, lay_out
-from minbert.bert import Marks
-from minbert.cookbook import read_recipe
-from minbert.dropout import Dropout, Noise, dropping
+from minbert.config.loading import read_recipe
+from minbert.config.schema import build
+from minbert.config.task import Task
+from minbert.data.batch import Batch, lay_out
+from minbert.data.packed import Packed
+from minbert.encoder.bert import Marks
+from minbert.encoder.dropout import Dropout, Noise, dropping
 from minbert.errors import UserError
-from minbert.events import Evaluated
-from minbert.heads.base import Place
-from minbert.heads.mlm import MaskedLanguageModel
-from minbert.losses import LOSSES
-from minbert.packed import Packed
-from minbert.pairings.twice import Twice
-from minbert.task import Task
-from minbert.variants import build
+from minbert.model.heads.base import Place
+from minbert.model.heads.mlm import MaskedLanguageModel
+from minbert.model.losses import LOSSES
+from minbert.model.pairings.twice import Twice
+from minbert.runs.events import Evaluated
 from tests.tiny import tiny_bert, tiny_text
 from tests.workbench import demo_recipe, run_all
 

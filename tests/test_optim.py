@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import torch
 
-from minbert.bert import Bert, Shape
-from minbert.model import Model
-from minbert.optim import AdamW, FusedAdamW, make_optimiser, moments, restore_moments, set_rates
-from minbert.prepare import prepare
-from minbert.recipe import Optimiser, Stage
-from minbert.schedules import SCHEDULES
-from minbert.trainer import clip
+from minbert.config.recipe import Optimiser, Stage
+from minbert.encoder.bert import Bert, Shape
+from minbert.model.multitask import Model
+from minbert.training.loop import clip
+from minbert.training.optim import AdamW, FusedAdamW, make_optimiser, moments, restore_moments, set_rates
+from minbert.training.prepare import prepare
+from minbert.training.schedules import SCHEDULES
 from tests.workbench import demo_recipe
 
 

@@ -10,11 +10,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from minbert.bert import SHAPES, Bert, Shape
-from minbert.packed import Packed
-from minbert.pairings import PAIRINGS, Pairing
-from minbert.task import Task
-from minbert.variants import Spec, build
+from minbert.config.schema import Spec, build
+from minbert.config.task import Task
+from minbert.data.packed import Packed
+from minbert.encoder.bert import SHAPES, Bert, Shape
+from minbert.model.pairings import PAIRINGS, Pairing
 from tests.tiny import tiny_bert
 
 PAIR = Task("alike", Path(), kind="score", text=("a", "b"), label="c", range=(0.0, 5.0))

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from minbert.bert import SHAPES, Shape
-from minbert.cookbook import read_recipe, shipped_recipes
-from minbert.events import Finished
-from minbert.hub import KNOWN
-from minbert.prepare import count_parameters, prepare
-from minbert.published import METRICS, Row, choose_rows, overall_of, read_published
-from minbert.recipe import Recipe
-from minbert.run import start_run
-from minbert.trainer import Loop
+from minbert.comparison.published import METRICS, Row, choose_rows, overall_of, read_published
+from minbert.config.loading import read_recipe, shipped_recipes
+from minbert.config.recipe import Recipe
+from minbert.encoder.bert import SHAPES, Shape
+from minbert.encoder.hub import KNOWN
+from minbert.runs.events import Finished
+from minbert.runs.run import start_run
+from minbert.training.loop import Loop
+from minbert.training.prepare import count_parameters, prepare
 from tests.course import course_data
 
 PAPERS = [name for name in shipped_recipes() if name.startswith("papers/")]

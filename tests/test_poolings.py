@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from minbert.errors import UserError
-from minbert.poolings import POOLINGS
-from minbert.poolings.attention import Attention
-from minbert.predict import fill_vectors, load_encoder
+from minbert.inference.predictor import fill_vectors, load_encoder
+from minbert.model.poolings import POOLINGS
+from minbert.model.poolings.attention import Attention
 from tests.test_families import POOLED, close, packed_of, random
 from tests.tiny import encoder_of, tiny_bert
 

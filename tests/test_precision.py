@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from minbert.bert import Bert
-from minbert.packed import Packed
-from minbert.prepare import prepare
-from minbert.trainer import Loop
+from minbert.data.packed import Packed
+from minbert.encoder.bert import Bert
+from minbert.training.loop import Loop
+from minbert.training.prepare import prepare
 from tests.tiny import tiny_bert
 from tests.workbench import demo_recipe
 

@@ -8,7 +8,7 @@ import torch
 
 import minbert
 from minbert.errors import UserError
-from minbert.predict import Predictor, fill_vectors, load_encoder
+from minbert.inference.predictor import Predictor, fill_vectors, load_encoder
 from tests.workbench import demo_recipe, run_all
 
 

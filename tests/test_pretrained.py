@@ -13,12 +13,12 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import AutoModel, AutoTokenizer
 
-from minbert.batch import lay_out
-from minbert.bert import Bert
+from minbert.data.batch import lay_out
+from minbert.data.packed import Packed, pack_padded
+from minbert.data.tokenizer import Text, word_pieces
+from minbert.encoder.bert import Bert
+from minbert.encoder.pretrained import load_backbone, load_bert, save_backbone
 from minbert.errors import UserError
-from minbert.packed import Packed, pack_padded
-from minbert.pretrained import load_backbone, load_bert, save_backbone
-from minbert.text import Text, word_pieces
 from tests.tiny import SPECIAL, tiny_backbone, tiny_bert
 
 TEXTS = ["A good film.", "The dogs aren't playing with 3 cats, are they?", "yes", "Écoutez ; 日本 [SEP] ok"]

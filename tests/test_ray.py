@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from minbert.store import Store
+from minbert.comparison.store import Store
 
 pytest.importorskip("ray", reason="the extra 'ray' is not installed")
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from minbert.cookbook import read_recipe, recipe_from, shipped_recipes
+from minbert.config.loading import read_recipe, recipe_from, shipped_recipes
+from minbert.config.recipe import Optimiser, Recipe, Selection, Stage, TaskPlan
 from minbert.errors import UserError
-from minbert.recipe import Optimiser, Recipe, Selection, Stage, TaskPlan
 
 SST = "[tasks.sst]\n"
 

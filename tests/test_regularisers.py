@@ -16,20 +16,20 @@ import torch
 from torch import Tensor
 from torch.func import functional_call
 
-from minbert.batch import Batch, lay_out, make_batch
-from minbert.bert import Bert
-from minbert.blank import blank
+from minbert.config.recipe import TaskPlan
+from minbert.config.schema import Spec, build
+from minbert.config.task import Task
+from minbert.data.batch import Batch, lay_out, make_batch
+from minbert.data.tokenizer import Text
+from minbert.encoder.bert import Bert
+from minbert.encoder.init import blank
 from minbert.errors import UserError
-from minbert.losses import LOSSES
-from minbert.model import Model
-from minbert.recipe import TaskPlan
-from minbert.regularisers import REGULARISERS, Regulariser
-from minbert.regularisers.divergence import Divergence
-from minbert.regularisers.mixout import Mixout
-from minbert.regularisers.smart import Smart, ascend
-from minbert.task import Task
-from minbert.text import Text
-from minbert.variants import Spec, build
+from minbert.model.losses import LOSSES
+from minbert.model.multitask import Model
+from minbert.training.regularizers import REGULARISERS, Regulariser
+from minbert.training.regularizers.divergence import Divergence
+from minbert.training.regularizers.mixout import Mixout
+from minbert.training.regularizers.smart import Smart, ascend
 from tests.tiny import tiny_bert, tiny_shape, tiny_text
 
 TASKS = {

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from minbert.findings import BETTER, NO_EVIDENCE, OVERALL, WORSE, Findings
+from minbert.comparison.results import BETTER, NO_EVIDENCE, OVERALL, WORSE, Findings
 from minbert.report import write_comparison, write_figures, write_run
 from minbert.report.charts.scatter import Point, front, staircase
 from minbert.report.numbers import amount, chance, fixed, octets, places, seconds, signed

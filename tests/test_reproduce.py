@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from minbert import budget
-from minbert.budget import count_kinds, seconds_of, share_for, time_kinds, within
-from minbert.cookbook import read_recipe
+from minbert.comparison import budget
+from minbert.comparison.budget import count_kinds, seconds_of, share_for, time_kinds, within
+from minbert.comparison.engines.local import Local
+from minbert.comparison.published import Row, choose_rows
+from minbert.comparison.reproduce import COLUMNS, Cost, Outcome, Reproduction, Settings, cells, markdown
+from minbert.comparison.results import Result
+from minbert.comparison.store import Store
+from minbert.config.loading import read_recipe
 from minbert.durations import seconds
-from minbert.engines.local import Local
-from minbert.findings import Result
-from minbert.prepare import prepare
-from minbert.published import Row, choose_rows
-from minbert.reproduce import COLUMNS, Cost, Outcome, Reproduction, Settings, cells, markdown
-from minbert.store import Store
+from minbert.training.prepare import prepare
 from tests.course import course_data
 from tests.workbench import Minbert
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from minbert.config.schema import Spec, build
 from minbert.errors import UserError
-from minbert.samplers import SAMPLERS, Sampler, Supply
-from minbert.samplers.annealed import Annealed
-from minbert.samplers.prioritised import Prioritised
-from minbert.samplers.weighted import Weighted
-from minbert.variants import Spec, build
+from minbert.training.samplers import SAMPLERS, Sampler, Supply
+from minbert.training.samplers.annealed import Annealed
+from minbert.training.samplers.prioritised import Prioritised
+from minbert.training.samplers.weighted import Weighted
 
 # what a sampler cannot be made without
 SPECS: dict[str, Spec] = {name: name for name in SAMPLERS} | {"fixed": {"name": "fixed", "weights": {"a": 3, "b": 1}}}

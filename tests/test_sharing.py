@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from minbert.cookbook import read_recipe, recipe_from, shipped_recipes
+from minbert.comparison.results import Result
+from minbert.comparison.transfer import Variant, alone, does_sharing_help, labels_of, pair, sharing_variants, then
+from minbert.config.loading import read_recipe, recipe_from, shipped_recipes
+from minbert.config.recipe import Recipe, Stage
 from minbert.errors import UserError
-from minbert.findings import Result
-from minbert.prepare import outline, prepare
-from minbert.recipe import Recipe, Stage
-from minbert.sharing import Variant, alone, does_sharing_help, labels_of, pair, sharing_variants, then
-from minbert.trainer import Loop, Step
+from minbert.training.loop import Loop, Step
+from minbert.training.prepare import outline, prepare
 from tests.tiny import tiny_shape
 from tests.workbench import demo_recipe, run_all
 

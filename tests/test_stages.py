@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from minbert.batch import Sequences
-from minbert.cookbook import recipe_from
+from minbert.config.loading import recipe_from
+from minbert.config.recipe import Recipe, Stage, TaskPlan
+from minbert.data.batch import Sequences
+from minbert.data.tokenizer import Ragged
 from minbert.errors import UserError
-from minbert.recipe import Recipe, Stage, TaskPlan
-from minbert.samplers import Sampler
-from minbert.stages import Feed, StagePlan, plan_stages
-from minbert.text import Ragged
+from minbert.training.samplers import Sampler
+from minbert.training.stages import Feed, StagePlan, plan_stages
 
 SIZES = {"sst": 10, "sts": 5}
 LENGTHS = {"sst": 64, "sts": 32}

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from minbert.contrasts import overall_pairs, overall_parts
-from minbert.findings import BETTER, NO_EVIDENCE, WORSE, Difference
-from minbert.metrics import classify_scores, overall, regression_scores
-from minbert.statistics import (
+from minbert.comparison.contrasts import overall_pairs, overall_parts
+from minbert.comparison.results import BETTER, NO_EVIDENCE, WORSE, Difference
+from minbert.comparison.statistics import (
     OF_CLASSES,
     Evidence,
     Pairs,
@@ -26,7 +25,8 @@ from minbert.statistics import (
     pair_up,
     summarise,
 )
-from minbert.task import Task, read_task
+from minbert.config.task import Task, read_task
+from minbert.data.metrics import classify_scores, overall, regression_scores
 
 
 def close(value: float, digits: float = 1e-9) -> Any:
@@ -330,7 +330,7 @@ def test_the_order_of_the_models_does_not_matter() -> None:
 
 def test_resamples_do_not_depend_on_what_fits_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = pair_up("mse", *SCORES, [(0, 1)], [3], 100)
-    monkeypatch.setattr("minbert.statistics.AT_ONCE", 7 * ROWS)
+    monkeypatch.setattr("minbert.comparison.statistics.AT_ONCE", 7 * ROWS)
     for ours, theirs in zip(whole, pair_up("mse", *SCORES, [(0, 1)], [3], 100), strict=True):
         assert ours == close(theirs)
 

@@ -12,9 +12,8 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from minbert.columns import format_of
-from minbert.errors import UserError
-from minbert.table import (
+from minbert.config.task import Files, Task, read_task
+from minbert.data.dataset import (
     BadRows,
     Examples,
     balanced_weights,
@@ -25,7 +24,8 @@ from minbert.table import (
     read_rows,
     read_split,
 )
-from minbert.task import Files, Task, read_task
+from minbert.data.readers import format_of
+from minbert.errors import UserError
 
 FORMATS = [f"{kind}{gz}" for kind in ("csv", "tsv", "txt", "jsonl", "ndjson", "parquet", "pq") for gz in ("", ".gz")]
 

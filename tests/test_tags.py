@@ -9,18 +9,18 @@ import torch
 from torch import nn
 
 import minbert
-from minbert.batch import Layout, lay_out
-from minbert.ensemble import Member
+from minbert.config.recipe import TaskPlan
+from minbert.config.task import Task
+from minbert.data.batch import Layout, lay_out
+from minbert.data.packed import Packed
+from minbert.data.pos_tags import QUOTES, TAGS, WORD, align, tag_pieces, tagger
+from minbert.data.tokenizer import Ragged, Text
 from minbert.errors import UserError
-from minbert.evaluate import sequences_for
-from minbert.model import Model
-from minbert.packed import Packed
-from minbert.predict import Predictor
-from minbert.recipe import TaskPlan
-from minbert.saved import load_model, save_model
-from minbert.tags import QUOTES, TAGS, WORD, align, tag_pieces, tagger
-from minbert.task import Task
-from minbert.text import Ragged, Text
+from minbert.inference.ensemble import Member
+from minbert.inference.loop import sequences_for
+from minbert.inference.predictor import Predictor
+from minbert.inference.saved_model import load_model, save_model
+from minbert.model.multitask import Model
 from tests.tiny import tiny_bert, tiny_text
 from tests.workbench import demo_recipe, run_all
 

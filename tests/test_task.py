@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import tomli_w
 
+from minbert.config.task import Task, label_key, read_task, standard_tasks, task_from
 from minbert.errors import UserError
-from minbert.task import Task, label_key, read_task, standard_tasks, task_from
 
 CLASSIFY = 'kind = "classify"\ntext = ["review"]\nlabel = "stars"\n'
 SCORE = 'kind = "score"\ntext = ["a", "b"]\nlabel = "alike"\nrange = [0, 5]\n'

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from transformers import AutoTokenizer, BertTokenizer
 
-from minbert.batch import by_length, lay_out, share_length
+from minbert.data.batch import by_length, lay_out, share_length
+from minbert.data.tokenizer import Ragged, Text, load_text
+from minbert.encoder.hub import find_backbone
+from minbert.encoder.pretrained import load_tokenizer
 from minbert.errors import UserError
-from minbert.hub import find_backbone
-from minbert.pretrained import load_tokenizer
-from minbert.text import Ragged, Text, load_text
 from tests.tiny import tiny_backbone, tiny_text
 
 ORDINARY = [
@@ -169,7 +169,7 @@ def test_more_texts_than_one_call_takes_keep_their_order(tmp_path: Path, monkeyp
     text = tiny_text(tmp_path)
     texts = [f"text number {i}" for i in range(25)] + [""]
     expected = rows(text.encode(texts, 16))
-    monkeypatch.setattr("minbert.text.CHUNK", 10)
+    monkeypatch.setattr("minbert.data.tokenizer.CHUNK", 10)
     assert rows(text.encode(texts, 16)) == expected
 
 

@@ -13,16 +13,16 @@ import pytest
 import torch
 
 import minbert
-from minbert.cookbook import read_recipe
+from minbert.config.loading import read_recipe
+from minbert.encoder.hub import find_backbone
+from minbert.encoder.pretrained import save_backbone
 from minbert.errors import UserError
-from minbert.events import Evaluated, Started
-from minbert.hub import find_backbone
-from minbert.prepare import prepare
-from minbert.pretrained import save_backbone
-from minbert.run import start_run
-from minbert.rundir import read_run
-from minbert.saved import load_model
-from minbert.trainer import Loop, Step
+from minbert.inference.saved_model import load_model
+from minbert.runs.directory import read_run
+from minbert.runs.events import Evaluated, Started
+from minbert.runs.run import start_run
+from minbert.training.loop import Loop, Step
+from minbert.training.prepare import prepare
 from tests.workbench import DEMO, demo_recipe, run_all, write_csv
 
 

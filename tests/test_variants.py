@@ -5,12 +5,12 @@ from typing import Any, Literal
 
 import pytest
 
+from minbert.config.schema import build, convert, describe, fill, settings_of, split_spec
+from minbert.config.task import read_task
 from minbert.errors import UserError, did_you_mean
-from minbert.heads import HEADS
-from minbert.heads.base import Place
-from minbert.heads.linear import Linear
-from minbert.task import read_task
-from minbert.variants import build, convert, describe, fill, settings_of, split_spec
+from minbert.model.heads import HEADS
+from minbert.model.heads.base import Place
+from minbert.model.heads.linear import Linear
 from tests.tiny import encoder_of
 
 WHERE = "recipes/x.toml"
@@ -37,7 +37,7 @@ class Technique:
         several: tuple[str, ...] = (),
         weights: dict[str, float] = {},  # noqa: B006
         limit: float | None = None,
-        inner: Inner = Inner(),  # noqa: B008
+        inner: Inner = Inner(),
     ) -> None:
         if count < 0:
             raise ValueError("'count' is not below 0")

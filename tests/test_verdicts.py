@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 import tomli_w
 
-from minbert.answers import write_answers
-from minbert.contrasts import Question, differences_between, gains, transfers
+from minbert.comparison.contrasts import Question, differences_between, gains, transfers
+from minbert.comparison.ranking import Verdicts, band, give_verdicts
+from minbert.comparison.results import BETTER, NO_EVIDENCE, OVERALL, WORSE, Cost, Result
+from minbert.config.task import Task
+from minbert.data.dataset import Examples
+from minbert.data.metrics import overall, score
 from minbert.errors import UserError
-from minbert.findings import BETTER, NO_EVIDENCE, OVERALL, WORSE, Cost, Result
-from minbert.metrics import overall, score
-from minbert.predictions import read_predictions
-from minbert.rundir import read_run
-from minbert.table import Examples
-from minbert.task import Task
-from minbert.verdicts import Verdicts, band, give_verdicts
+from minbert.inference.formats import write_answers
+from minbert.runs.directory import read_run
+from minbert.runs.predictions import read_predictions
 from tests.workbench import demo_recipe, run_all
 
 ROWS = 200

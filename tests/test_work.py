@@ -12,13 +12,13 @@ import pytest
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from minbert.batch import lay_out, make_batch
-from minbert.hub import find_backbone
-from minbert.packed import similar
-from minbert.prepare import Prepared, prepare
-from minbert.table import read_split
-from minbert.task import read_task
-from minbert.text import load_text
+from minbert.config.task import read_task
+from minbert.data.batch import lay_out, make_batch
+from minbert.data.dataset import read_split
+from minbert.data.packed import similar
+from minbert.data.tokenizer import load_text
+from minbert.encoder.hub import find_backbone
+from minbert.training.prepare import Prepared, prepare
 from tests.workbench import demo_recipe, run_all
 
 LAYERS = 2  # of the tiny encoder

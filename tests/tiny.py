@@ -5,10 +5,10 @@ from pathlib import Path
 
 import torch
 
-from minbert.bert import Bert, Shape
-from minbert.dropout import Noise
-from minbert.pretrained import save_backbone
-from minbert.text import Text, word_pieces
+from minbert.data.tokenizer import Text, word_pieces
+from minbert.encoder.bert import Bert, Shape
+from minbert.encoder.dropout import Noise
+from minbert.encoder.pretrained import save_backbone
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 WORDS = """

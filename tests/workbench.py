@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from minbert.cookbook import read_recipe
-from minbert.events import Event, Finished
-from minbert.recipe import Recipe
-from minbert.run import start_run
+from minbert.config.loading import read_recipe
+from minbert.config.recipe import Recipe
+from minbert.runs.events import Event, Finished
+from minbert.runs.run import start_run
 
 
 @dataclass(frozen=True)

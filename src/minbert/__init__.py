@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from minbert.errors import UserError
 
 if TYPE_CHECKING:
-    from minbert.predict import Predictor
-    from minbert.recipe import Precision
+    from minbert.config.recipe import Precision
+    from minbert.inference.predictor import Predictor
 
 __version__ = "0.1.0"
 __all__ = ["UserError", "load"]
@@ -19,6 +19,6 @@ def load(run: "str | Path", precision: "Precision" = "auto") -> "Predictor":
     `precision`: what the encoder computes in, "fp32", "bf16", or "auto": bf16 where this machine multiplies it fast.
     """
     # torch takes a second to import: only who loads a model waits for it
-    from minbert.predict import load
+    from minbert.inference.predictor import load
 
     return load(run, precision)

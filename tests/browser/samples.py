@@ -8,7 +8,7 @@ import numpy as np
 
 from minbert.analysis.leaks import Training, trained_on
 from minbert.analysis.run import RunAnalysis, analyse_task
-from minbert.findings import (
+from minbert.comparison.results import (
     BETTER,
     NO_EVIDENCE,
     OVERALL,
@@ -22,8 +22,8 @@ from minbert.findings import (
     Summary,
     Transfer,
 )
-from minbert.predictions import Predictions
-from minbert.task import Task
+from minbert.config.task import Task
+from minbert.runs.predictions import Predictions
 
 HOSTILE = "<script>alert('label')</script>"
 TASKS = {

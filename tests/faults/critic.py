@@ -6,12 +6,12 @@ from pathlib import Path
 
 import torch
 
-from minbert.bert import Shape
-from minbert.model import Model
-from minbert.predict import Predictor, load
-from minbert.recipe import TaskPlan
-from minbert.saved import save_model
-from minbert.task import Task
+from minbert.config.recipe import TaskPlan
+from minbert.config.task import Task
+from minbert.encoder.bert import Shape
+from minbert.inference.predictor import Predictor, load
+from minbert.inference.saved_model import save_model
+from minbert.model.multitask import Model
 from tests.tiny import WORDS, tiny_bert, tiny_text, tiny_vocabulary
 
 TASKS = {

@@ -16,10 +16,16 @@ from typing import Any
 
 import torch
 
-from minbert import checkpoint, durable, learn, log, run, rundir, saved, trainer
-from minbert.cookbook import read_recipe
-from minbert.learn import SaveEvery
-from minbert.run import resume_run, start_run
+from minbert import files as durable
+from minbert.config.loading import read_recipe
+from minbert.inference import saved_model as saved
+from minbert.runs import checkpoint, run
+from minbert.runs import directory as rundir
+from minbert.runs import fit as learn
+from minbert.runs import metrics_log as log
+from minbert.runs.fit import SaveEvery
+from minbert.runs.run import resume_run, start_run
+from minbert.training import loop as trainer
 from tests.faults.hashes import run_hash
 from tests.faults.killing import in_child
 

@@ -16,10 +16,12 @@ from typing import Any
 
 import torch
 
-from minbert import chunks, durable, job, journal
-from minbert.bulk import Bulk
-from minbert.job import parts_of, rejects_of
-from minbert.predict import Predictor
+from minbert import files as durable
+from minbert.data import chunks
+from minbert.inference import job, journal
+from minbert.inference.job import parts_of, rejects_of
+from minbert.inference.predict_file import Bulk
+from minbert.inference.predictor import Predictor
 from tests.faults.critic import critic_of
 
 WRITES = {module.__file__ for module in (durable, job, journal)}

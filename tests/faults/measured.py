@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from minbert import chunks
 from minbert.cli import main
+from minbert.data import chunks
 
 
 def peak() -> float:

@@ -14,8 +14,8 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from minbert.columns import read_columns
-from minbert.job import parts_of, rejects_of
+from minbert.data.readers import read_columns
+from minbert.inference.job import parts_of, rejects_of
 from tests.faults.critic import critic, reviews, write_reviews
 from tests.workbench import Minbert
 

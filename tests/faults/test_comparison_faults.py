@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from minbert.findings import Cost, Result
-from minbert.store import Store
+from minbert.comparison.results import Cost, Result
+from minbert.comparison.store import Store
 
 COST = Cost(1.5, 10, 1000, 2000, 1000, 3e8, 9e7)
 WRITER = """
 import sys
 from pathlib import Path
-from minbert.findings import Cost, Result
-from minbert.store import Store
+from minbert.comparison.results import Cost, Result
+from minbert.comparison.store import Store
 
 store = Store(Path(sys.argv[1]))
 for number in range(1000):

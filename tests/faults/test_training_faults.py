@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from minbert.checkpoint import complete
-from minbert.cookbook import read_recipe
+from minbert.config.loading import read_recipe
+from minbert.config.recipe import Recipe
 from minbert.errors import UserError
-from minbert.events import Evaluated, Event, Finished, Started, Stopped
-from minbert.learn import SaveEvery
-from minbert.recipe import Recipe
-from minbert.run import resume_run, start_run
-from minbert.rundir import list_runs, locked, read_run
+from minbert.runs.checkpoint import complete
+from minbert.runs.directory import list_runs, locked, read_run
+from minbert.runs.events import Evaluated, Event, Finished, Started, Stopped
+from minbert.runs.fit import SaveEvery
+from minbert.runs.run import resume_run, start_run
 from tests.faults.hashes import run_hash
 from tests.workbench import DEMO, Minbert
 
@@ -321,15 +321,15 @@ def test_4_a_full_disk_leaves_the_last_checkpoint_whole_and_names_path_and_bytes
     code = (
         "import resource, signal, sys\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "from minbert import checkpoint\n"
+        "from minbert.runs import checkpoint\n"
         "from minbert.cli import main\n"
         "whole = checkpoint.save_checkpoint\n"
         "def limited(folder, step, *rest):\n"
         "    if step >= 4:\n"
         "        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
         "    whole(folder, step, *rest)\n"
-        "import minbert.learn\n"
-        "minbert.learn.save_checkpoint = limited\n"
+        "import minbert.runs.fit\n"
+        "minbert.runs.fit.save_checkpoint = limited\n"
         f"sys.argv = ['minbert', 'train', {str(recipe)!r}, '--out', {str(run)!r}, '--save-every', '2']\n"
         "main()\n"
     )

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from minbert.analysis.rows import classes, spelled
-from minbert.metrics import Array, score
-from minbert.task import Task
+from minbert.config.task import Task
+from minbert.data.metrics import Array, score
 
 
 @dataclass(frozen=True)

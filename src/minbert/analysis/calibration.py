@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from minbert.metrics import Array, log_loss
-from minbert.predictions import LEAST
+from minbert.data.metrics import Array, log_loss
+from minbert.runs.predictions import LEAST
 
 BINS = 10
 # temperatures beyond these mean that none mends anything: all answers right, or no better than a guess

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from minbert.analysis.calibration import Calibration, calibrate
-from minbert.metrics import Array, confusion, divide
-from minbert.task import Task
+from minbert.config.task import Task
+from minbert.data.metrics import Array, confusion, divide
 
 
 @dataclass(frozen=True)

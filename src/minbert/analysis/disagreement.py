@@ -6,9 +6,9 @@ import numpy as np
 from scipy.stats import binomtest
 
 from minbert.analysis.rows import losses_of, spelled
+from minbert.data.metrics import Array
 from minbert.errors import UserError
-from minbert.metrics import Array
-from minbert.predictions import Predictions
+from minbert.runs.predictions import Predictions
 
 # rows shown, each way
 MOST = 100

@@ -8,8 +8,8 @@ import numpy as np
 from minbert.analysis.regression import fifth_of
 from minbert.analysis.rows import losses_of, spelled
 from minbert.analysis.tags import tags_at
-from minbert.metrics import Array
-from minbert.predictions import Predictions
+from minbert.data.metrics import Array
+from minbert.runs.predictions import Predictions
 
 # of all rows, and of each label, each tag, and the right answers: whatever a reader filters by, there is something
 MOST, EACH = 200, 20

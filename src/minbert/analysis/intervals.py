@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.stats import norm
 
-from minbert.metrics import Array
-from minbert.statistics import AT_ONCE, Summed, draw_rows
+from minbert.comparison.statistics import AT_ONCE, Summed, draw_rows
+from minbert.data.metrics import Array
 
 RESAMPLES = 1000
 Z = float(norm.ppf(0.975))

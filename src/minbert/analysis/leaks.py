@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from minbert.durable import sha256
+from minbert.config.task import Task, read_task
+from minbert.data.dataset import Examples, locate, read_examples, read_split, same_examples
+from minbert.data.metrics import Array, score
 from minbert.errors import UserError
-from minbert.metrics import Array, score
-from minbert.predictions import Predictions
-from minbert.rundir import read_run
-from minbert.table import Examples, locate, read_examples, read_split, same_examples
-from minbert.task import Task, read_task
+from minbert.files import sha256
+from minbert.runs.directory import read_run
+from minbert.runs.predictions import Predictions
 
 # an example without case, punctuation and the order of a pair
 Key = tuple[str, ...]

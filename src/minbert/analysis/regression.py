@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minbert.metrics import Array
-from minbert.task import Task
+from minbert.config.task import Task
+from minbert.data.metrics import Array
 
 # more points than this say no more on a page
 MOST_POINTS = 2000

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minbert.metrics import Array, pearson
-from minbert.predictions import LEAST, Predictions
-from minbert.task import Task
+from minbert.config.task import Task
+from minbert.data.metrics import Array, pearson
+from minbert.runs.predictions import LEAST, Predictions
 
 WORD = re.compile(r"\w+(?:['’]\w+)*")
 # a text is long if nine in ten are not

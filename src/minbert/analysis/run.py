@@ -13,10 +13,10 @@ from minbert.analysis.regression import Regression, analyse_scores
 from minbert.analysis.rows import rows_of
 from minbert.analysis.slices import Slice, slice_rows
 from minbert.analysis.tags import TAGS, tag_rows
+from minbert.config.task import Task
+from minbert.data.metrics import overall, score
 from minbert.errors import UserError
-from minbert.metrics import overall, score
-from minbert.predictions import Predictions, read_predictions
-from minbert.task import Task
+from minbert.runs.predictions import Predictions, read_predictions
 
 
 @dataclass(frozen=True)

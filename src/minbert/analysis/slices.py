@@ -15,8 +15,8 @@ from minbert.analysis.intervals import interval
 from minbert.analysis.regression import fifth_of
 from minbert.analysis.rows import Row, count_words, losses_of
 from minbert.analysis.tags import TAGS
-from minbert.metrics import Array, direction, score
-from minbert.predictions import Predictions
+from minbert.data.metrics import Array, direction, score
+from minbert.runs.predictions import Predictions
 
 # fewer rows have an interval that says nothing
 FEWEST = 10

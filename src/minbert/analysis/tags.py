@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from minbert.analysis.rows import Row, count_words
-from minbert.metrics import Array
+from minbert.data.metrics import Array
 
 NEGATIONS = frozenset(
     ["no", "not", "never", "none", "nobody", "nothing", "nowhere", "neither", "nor", "cannot", "without", "hardly"]

@@ -11,7 +11,7 @@ import typer
 from minbert.cli.screen import errors, progress
 
 if TYPE_CHECKING:
-    from minbert.job import Job, Progress
+    from minbert.inference.job import Job, Progress
 
 # a log file gets a line this often
 SECONDS = 30

@@ -12,8 +12,8 @@ from minbert.cli.screen import errors, plain, progress
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from minbert.compare import Told
-    from minbert.findings import Result
+    from minbert.comparison.compare import Told
+    from minbert.comparison.results import Result
 
 
 @contextmanager
@@ -28,8 +28,8 @@ def saved_when_stopped() -> Iterator[None]:
 
 def watch_cells(events: "Iterable[Told]") -> None:
     """A bar for all cells, one for each that is going, and a line for each that ended."""
-    from minbert.compare import Planned, Sizing
-    from minbert.findings import Result
+    from minbert.comparison.compare import Planned, Sizing
+    from minbert.comparison.results import Result
 
     # a log file gets a line now and then instead of a bar
     live = sys.stderr.isatty()

@@ -24,9 +24,9 @@ def check(
 
     Example: minbert check baseline --data-root data
     """
-    from minbert.check import check_recipe
-    from minbert.cookbook import read_recipe
-    from minbert.table import BadRows
+    from minbert.analysis.data_check import check_recipe
+    from minbert.config.loading import read_recipe
+    from minbert.data.dataset import BadRows
 
     chosen = read_recipe(recipe, set_ or [])
     try:

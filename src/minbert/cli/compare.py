@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from minbert.compare import Budget
-    from minbert.findings import Contestant, Findings
-    from minbert.sharing import Variant
+    from minbert.comparison.compare import Budget
+    from minbert.comparison.results import Contestant, Findings
+    from minbert.comparison.transfer import Variant
 
 
 def compare(
@@ -70,11 +70,11 @@ def compare(
 
     Example: minbert compare baseline papers/c-pals/pals-annealed --seeds 5 --budget 10m --data-root data --out cmp
     """
-    from minbert.compare import Comparison
-    from minbert.conclusions import conclude
-    from minbert.engines import ENGINES
+    from minbert.comparison.compare import Comparison
+    from minbert.comparison.conclude import conclude
+    from minbert.comparison.engines import ENGINES
+    from minbert.comparison.transfer import sharing_variants
     from minbert.report import write_comparison
-    from minbert.sharing import sharing_variants
 
     # absolute: the trainings may run elsewhere
     data_root = data_root and data_root.resolve()
@@ -103,8 +103,8 @@ def read_variants(names: Sequence[str], overrides: list[str], cosines: int) -> "
     """Each recipe, watching its tasks' gradients if it has several."""
     from dataclasses import replace
 
-    from minbert.cookbook import read_recipe
-    from minbert.sharing import Variant
+    from minbert.comparison.transfer import Variant
+    from minbert.config.loading import read_recipe
 
     variants = []
     for name in names:
@@ -128,7 +128,7 @@ def read_seeds(text: str) -> list[int]:
 
 
 def read_budget(time: str | None, steps: int | None) -> "Budget":
-    from minbert.compare import Budget
+    from minbert.comparison.compare import Budget
     from minbert.durations import seconds
 
     if time is not None and steps is not None:
@@ -188,7 +188,7 @@ def mean_of(contestant: "Contestant", measure: str) -> str:
 
 def against(contestant: "Contestant", findings: "Findings") -> "Iterator[str]":
     """The overall difference from the baseline, and those on single tasks that are evident."""
-    from minbert.findings import NO_EVIDENCE, OVERALL
+    from minbert.comparison.results import NO_EVIDENCE, OVERALL
 
     for measure, found in sorted(contestant.differences.items(), key=lambda each: each[0] != OVERALL):
         if measure == OVERALL or found.verdict != NO_EVIDENCE:

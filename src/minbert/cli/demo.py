@@ -36,9 +36,9 @@ def demo(
     Sentiment, paraphrase and similarity are learned jointly from a few hundred sentences a task that were
     written for this project. Shows the scores beside those of the untrained model.
     """
-    from minbert.cookbook import read_recipe
-    from minbert.predict import load
-    from minbert.run import start_run
+    from minbert.config.loading import read_recipe
+    from minbert.inference.predictor import load
+    from minbert.runs.run import start_run
 
     console.print("[bold]One small BERT, three tasks[/]: sentiment, paraphrase and similarity, learned jointly")
     finished = watch(start_run(read_recipe("demo"), out, force=force, measure_before=True))

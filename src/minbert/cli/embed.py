@@ -30,9 +30,9 @@ def embed(
     """
     if output.suffix != ".npy":
         raise UserError(f"{output}: vectors are written as a NumPy file.", "Let its name end in .npy.")
-    from minbert.job import check_output
-    from minbert.predict import load_encoder
-    from minbert.vectors import Embedding
+    from minbert.inference.embed_file import Embedding
+    from minbert.inference.job import check_output
+    from minbert.inference.predictor import load_encoder
 
     check_output(input_, output)
     bert, text = load_encoder(model, precision)

@@ -22,7 +22,7 @@ def ensemble(
 
     Example: minbert ensemble runs/sst runs/quora runs/sts --out runs/all
     """
-    from minbert.merge import make_ensemble
+    from minbert.runs.merge import make_ensemble
 
     asked = make_ensemble(runs, out, best=best, force=force)
     shown = table("task", "answered by")

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from minbert.events import Scores
-    from minbert.measured import Measured
+    from minbert.runs.events import Scores
+    from minbert.runs.scoring import Measured
 
 
 def evaluate(
@@ -34,11 +34,11 @@ def evaluate(
 
     Example: minbert evaluate runs/baseline --data sst=more-reviews.csv --json
     """
-    from minbert.measured import Measured
-    from minbert.metrics import overall
-    from minbert.predict import load
-    from minbert.rundir import dev_rows
-    from minbert.table import read_examples
+    from minbert.data.dataset import read_examples
+    from minbert.data.metrics import overall
+    from minbert.inference.predictor import load
+    from minbert.runs.directory import dev_rows
+    from minbert.runs.scoring import Measured
 
     named = dict(split_option(option) for option in data or [])
     predictor = load(run, precision)

@@ -5,7 +5,7 @@ from minbert.cli.screen import console, table
 
 def models() -> None:
     """List the backbones that have a short name, and whether they are on this machine."""
-    from minbert.hub import KNOWN, find_nearby
+    from minbert.encoder.hub import KNOWN, find_nearby
 
     shown = table("backbone", "layers x width", "parameters", "here", "about", right=("parameters",))
     for known in KNOWN.values():

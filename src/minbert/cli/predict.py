@@ -12,8 +12,8 @@ from minbert.cli.screen import console, errors, plain, table
 from minbert.errors import UserError
 
 if TYPE_CHECKING:
-    from minbert.bulk import Bulk
-    from minbert.predict import Predictor
+    from minbert.inference.predict_file import Bulk
+    from minbert.inference.predictor import Predictor
 
 # not all rows could be answered; 2 is a mistake, as everywhere
 WITH_REJECTS = 3
@@ -70,7 +70,7 @@ def predict(
 
     minbert predict runs/mail --tasks spam,topic --input mails.jsonl --output answers.jsonl
     """
-    from minbert.predict import load
+    from minbert.inference.predictor import load
 
     if (task is None) == (tasks is None):
         raise UserError("Name a task, or several of them with --tasks.", "For example: minbert predict RUN TASK TEXT")
@@ -90,8 +90,8 @@ def predict(
 
 def check_paths(input_: Path, output: Path, format_: str) -> None:
     """What needs no model to be seen."""
-    from minbert.columns import format_of
-    from minbert.job import check_output
+    from minbert.data.readers import format_of
+    from minbert.inference.job import check_output
 
     check_output(input_, output)
     format_of(input_)
@@ -100,7 +100,7 @@ def check_paths(input_: Path, output: Path, format_: str) -> None:
 
 
 def answer_file(bulk: "Bulk", skip_bad_rows: bool, as_json: bool) -> None:
-    from minbert.job import rejects_of
+    from minbert.inference.job import rejects_of
 
     done = watch_file(bulk)
     rejects = rejects_of(bulk.output)

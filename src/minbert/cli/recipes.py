@@ -5,7 +5,7 @@ from minbert.cli.screen import console, plain, table
 
 def recipes() -> None:
     """List the recipes that ship with minbert."""
-    from minbert.cookbook import read_recipe, shipped_recipes
+    from minbert.config.loading import read_recipe, shipped_recipes
 
     shown = table("recipe", "tasks", "about")
     for name in shipped_recipes():

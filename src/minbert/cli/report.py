@@ -46,7 +46,7 @@ def report(
 
 
 def of_comparison(folder: Path, out: Path, figures: Path | None) -> Path:
-    from minbert.conclusions import conclude
+    from minbert.comparison.conclude import conclude
     from minbert.report import write_comparison, write_figures
 
     findings = conclude(folder)

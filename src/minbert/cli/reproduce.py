@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from minbert.compare import Told
-    from minbert.reproduce import Outcome, Reproduction
+    from minbert.comparison.compare import Told
+    from minbert.comparison.reproduce import Outcome, Reproduction
 
 OWN, FULL = "own", "full"
 
@@ -49,10 +49,10 @@ def reproduce(
 
     Example: minbert reproduce e --budget 5m --data-root data
     """
+    from minbert.comparison.engines.local import Local
+    from minbert.comparison.published import choose_rows, read_published
+    from minbert.comparison.reproduce import Reproduction, Settings
     from minbert.durations import seconds
-    from minbert.engines.local import Local
-    from minbert.published import choose_rows, read_published
-    from minbert.reproduce import Reproduction, Settings
 
     letters = list(read_published()) if which == "all" else [which]
     chosen = choose_rows(letters, [name.strip() for name in rows.split(",")] if rows else ())
@@ -77,7 +77,7 @@ def reproduce(
 
 def reported(work: "Reproduction", events: "Iterable[Told]", file: Path) -> "Iterator[Told]":
     """The table is written after each training, so that it is there whatever happens."""
-    from minbert.findings import Result
+    from minbert.comparison.results import Result
 
     for told in events:
         if isinstance(told, Result):
@@ -87,7 +87,7 @@ def reported(work: "Reproduction", events: "Iterable[Told]", file: Path) -> "Ite
 
 
 def write_report(work: "Reproduction", file: Path) -> None:
-    from minbert.reproduce import markdown
+    from minbert.comparison.reproduce import markdown
 
     settings = work.settings
     time_ = "whole recipes" if settings.budget is None else f"{settings.budget:,.0f} s of training a row"
@@ -103,8 +103,8 @@ def write_report(work: "Reproduction", file: Path) -> None:
 
 def outcome_table(outcomes: "Sequence[Outcome]") -> "Table":
     """Two lines a row: what is published, and what was measured here."""
-    from minbert.published import METRICS, overall_of
-    from minbert.reproduce import figure
+    from minbert.comparison.published import METRICS, overall_of
+    from minbert.comparison.reproduce import figure
 
     numbers = ("sst", "quora", "sts", "overall", "printed", "seconds", "steps", "tokens", "parameters", "free")
     made = table("row", "system", *numbers, right=numbers)

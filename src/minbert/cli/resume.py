@@ -19,8 +19,8 @@ def resume(
 
     Example: minbert resume runs/baseline
     """
-    from minbert.learn import SaveEvery
-    from minbert.run import resume_run
+    from minbert.runs.fit import SaveEvery
+    from minbert.runs.run import resume_run
 
     console.print(f"[bold]{plain(run)}[/]")
     every = SaveEvery.parse(save_every, keep)

@@ -20,7 +20,7 @@ def runs(
 
     Example: minbert runs runs
     """
-    from minbert.rundir import list_runs
+    from minbert.runs.directory import list_runs
 
     found = list_runs(folder)
     if as_json:

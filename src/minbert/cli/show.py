@@ -24,15 +24,15 @@ def show(
     """
     import tomli_w
 
-    from minbert.bert import SHAPES
-    from minbert.cookbook import read_recipe
-    from minbert.hub import find_backbone
-    from minbert.prepare import count_parameters
-    from minbert.pretrained import read_config
-    from minbert.settled import written_out
+    from minbert.config.loading import read_recipe
+    from minbert.encoder.bert import SHAPES
+    from minbert.encoder.hub import find_backbone
+    from minbert.encoder.pretrained import read_config
+    from minbert.training.prepare import count_parameters
+    from minbert.training.resolve import resolve_recipe
 
     chosen = read_recipe(recipe, set_ or [])
-    full = written_out(chosen, chosen.read_tasks())
+    full = resolve_recipe(chosen, chosen.read_tasks())
     for name, plan in chosen.tasks.items():
         # how it is learned comes first, where it is described last; a name alone needs no telling
         full["tasks"][name] |= {"task": plan.task} if plan.task else {}

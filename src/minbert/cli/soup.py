@@ -19,7 +19,7 @@ def soup(
 
     Example: minbert soup runs/seed-0 runs/seed-1 runs/seed-2 --out runs/soup
     """
-    from minbert.merge import make_soup
+    from minbert.runs.merge import make_soup
 
     make_soup(runs, out, force)
     where = plain(shlex.quote(str(out)))

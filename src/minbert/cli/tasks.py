@@ -5,7 +5,7 @@ from minbert.cli.screen import console, table
 
 def tasks() -> None:
     """List the standard tasks that ship with minbert."""
-    from minbert.task import read_task, standard_tasks
+    from minbert.config.task import read_task, standard_tasks
 
     shown = table("task", "reads", "answers", "metric", "about")
     for name in standard_tasks():

@@ -18,8 +18,8 @@ def techniques(
 
     Example: minbert techniques balancer
     """
-    from minbert.families import FAMILIES
-    from minbert.families import techniques as all_of_them
+    from minbert.training.registry import FAMILIES
+    from minbert.training.registry import techniques as all_of_them
 
     if family is not None and family not in FAMILIES:
         raise UserError(f"There is no family '{family}'. {did_you_mean(family, FAMILIES)}")

@@ -13,7 +13,7 @@ from minbert.cli.stopping import Stopping, saved_and_stopped
 from minbert.cli.watch import watch
 
 if TYPE_CHECKING:
-    from minbert.events import Event
+    from minbert.runs.events import Event
 
 
 def train(
@@ -39,9 +39,9 @@ def train(
 
     Example: minbert train baseline --data-root data --out runs/baseline
     """
-    from minbert.cookbook import read_recipe
-    from minbert.learn import SaveEvery
-    from minbert.run import resume_run, start_run
+    from minbert.config.loading import read_recipe
+    from minbert.runs.fit import SaveEvery
+    from minbert.runs.run import resume_run, start_run
 
     overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
     chosen = read_recipe(recipe, overrides)
@@ -67,8 +67,8 @@ def train(
 
 def follow(out: Path, events: "Callable[[Stopping], Iterator[Event]]") -> None:
     """Show a training to its end, or to the signal that stops it."""
-    from minbert.events import Stopped
-    from minbert.rundir import read_run
+    from minbert.runs.directory import read_run
+    from minbert.runs.events import Stopped
 
     asked = Stopping()
     try:

@@ -12,8 +12,8 @@ from minbert.cli.stopping import Stopping
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from minbert.events import Evaluated, Event, Finished, Measuring, Started
-    from minbert.trainer import Step
+    from minbert.runs.events import Evaluated, Event, Finished, Measuring, Started
+    from minbert.training.loop import Step
 
 
 # what the bar takes without its note: name, bar, steps and times
@@ -22,8 +22,8 @@ BAR_WIDTH = 66
 
 def watch(events: "Iterable[Event]", stopping: Stopping | None = None) -> "Finished":
     """Show a training as it goes; returns how it ended. While it trains, signals make it save and stop."""
-    from minbert.events import Evaluated, Finished, Measuring, Started
-    from minbert.trainer import Step
+    from minbert.runs.events import Evaluated, Finished, Measuring, Started
+    from minbert.training.loop import Step
 
     with progress() as bar, ExitStack() as listening:
         view = View(bar)

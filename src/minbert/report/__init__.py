@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from minbert.durable import write_text
-from minbert.findings import Findings
+from minbert.comparison.results import Findings
+from minbert.files import write_text
 from minbert.report import plain
 from minbert.report.blocks import WIDE, Page
 from minbert.report.comparison import comparison_page

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from minbert.findings import WHOLE, Cost, Findings
+from minbert.comparison.results import WHOLE, Cost, Findings
 from minbert.report import ranking, sharing
 from minbert.report.blocks import (
     Beside,

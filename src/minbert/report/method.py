@@ -1,6 +1,6 @@
 """Findings -> how they were computed, in plain words."""
 
-from minbert.findings import Findings
+from minbert.comparison.results import Findings
 from minbert.report.numbers import fixed
 from minbert.report.words import count, decimals, listed, main_measure, measure_name, measures_in_order, seeds_of
 

@@ -5,7 +5,7 @@ from minbert.analysis.disagreement import Disagreement
 from minbert.analysis.leaks import Leaks
 from minbert.analysis.run import RunAnalysis, TaskAnalysis
 from minbert.analysis.slices import Slice
-from minbert.metrics import direction
+from minbert.data.metrics import direction
 from minbert.report.blocks import (
     Beside,
     Block,

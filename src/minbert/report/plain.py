@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 
-from minbert.answers import Separated
-from minbert.findings import Cost, Curve, Difference, Findings, Summary
+from minbert.comparison.results import Cost, Curve, Difference, Findings, Summary
+from minbert.inference.formats import Separated
 
 Rows = list[Sequence[object]]
 SUMMARY = ("mean", "sd", "low", "high")

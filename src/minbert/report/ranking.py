@@ -2,7 +2,7 @@
 
 from urllib.parse import quote
 
-from minbert.findings import Contestant, Difference, Findings, Summary
+from minbert.comparison.results import Contestant, Difference, Findings, Summary
 from minbert.report.blocks import Block, Cell, Column, Option, Section, Table, choose
 from minbert.report.numbers import NOTHING, amount, between, chance, fixed, octets, percent, seconds, signed
 from minbert.report.words import (

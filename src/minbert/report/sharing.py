@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from minbert.findings import NO_EVIDENCE, WHOLE, Findings, Transfer
+from minbert.comparison.results import NO_EVIDENCE, WHOLE, Findings, Transfer
 from minbert.report.blocks import (
     Beside,
     Block,

@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from minbert.durable import write_text
+from minbert.files import write_text
 
 PAGES = Path(__file__).parent / "pages"
 # what XML cannot hold, though a user's label may

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from minbert.findings import BETTER, OVERALL, WORSE, Contestant, Findings
-from minbert.metrics import direction
+from minbert.comparison.results import BETTER, OVERALL, WORSE, Contestant, Findings
+from minbert.data.metrics import direction
 from minbert.report.numbers import fixed, places
 
 METRICS = {

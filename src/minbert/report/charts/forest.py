@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minbert.findings import BETTER, WORSE, Difference
+from minbert.comparison.results import BETTER, WORSE, Difference
 from minbert.report.charts import NARROW
 from minbert.report.charts.axes import below, label_room
 from minbert.report.numbers import between, chance, signed

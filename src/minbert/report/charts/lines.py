@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minbert.findings import Curve
+from minbert.comparison.results import Curve
 from minbert.report.charts import NARROW
 from minbert.report.charts.axes import below, beside, counts, gutter
 from minbert.report.numbers import fixed

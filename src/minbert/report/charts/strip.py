@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minbert.findings import Summary
+from minbert.comparison.results import Summary
 from minbert.report.charts import NARROW
 from minbert.report.charts.axes import below, label_room
 from minbert.report.numbers import between, fixed

@@ -1,0 +1,1 @@
+"""Recipes x seeds -> which is better, and how sure."""

@@ -1,0 +1,243 @@
+"""Recipes x seeds -> trained cells under equal budgets; what is done is never done again."""
+
+import hashlib
+import json
+import shlex
+import sys
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeVar
+
+from minbert.comparison.budget import share_for, share_for_steps, within
+from minbert.comparison.engines import Engine, Going
+from minbert.comparison.results import WHOLE, Result
+from minbert.comparison.store import Store
+from minbert.comparison.transfer import Variant
+from minbert.comparison.trial import Cell, make_cell, read_result, reason_of
+from minbert.config.recipe import Recipe
+from minbert.encoder.hub import find_backbone
+from minbert.encoder.pretrained import read_config
+from minbert.errors import UserError
+from minbert.files import hold, write_json
+from minbert.training.prepare import outline
+
+Out = TypeVar("Out")
+# how much of each recipe fits into a budget: measured, so it cannot be found again, and part of what a cell is
+SHARES = "shares.json"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What every cell may cost: seconds of training, or steps; neither: whole recipes."""
+
+    seconds: float | None = None
+    steps: int | None = None
+
+    def __str__(self) -> str:
+        if self.steps is not None:
+            return f"{self.steps:,} steps a training"
+        if self.seconds is None:
+            return WHOLE
+        minutes = f"{self.seconds / 60:g} minutes" if self.seconds >= 120 else f"{self.seconds:g} seconds"
+        return f"{minutes} of training each"
+
+    def part(self, share: float) -> "Budget":
+        """Of a variant that trains only some of the tasks."""
+        return Budget(
+            None if self.seconds is None else self.seconds * share,
+            None if self.steps is None else max(1, round(self.steps * share)),
+        )
+
+    def share_of(self, recipe: Recipe, data_root: Path | None, skip_bad_rows: bool) -> float:
+        """How much of each epoch of a recipe that is, here."""
+        if self.steps is not None:
+            return share_for_steps(recipe, self.steps, data_root, skip_bad_rows)
+        return recipe.share if self.seconds is None else share_for(recipe, self.seconds, data_root, skip_bad_rows)
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """How long the steps of recipes take is being found out: so many of so many are known."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Planned:
+    """So many trainings are asked for, done or not."""
+
+    cells: int
+
+
+Told = Sizing | Planned | Going | Result
+
+
+class Comparison:
+    """The folder of a comparison: cells, their results, and what was asked last."""
+
+    def __init__(
+        self,
+        folder: Path,
+        compared: Sequence[Variant],
+        seeds: Sequence[int],
+        budget: Budget,
+        sharing: Sequence[Variant] = (),
+        skip_bad_rows: bool = False,
+    ) -> None:
+        """`sharing`: what is trained besides, to see what sharing does."""
+        variants = [*compared, *sharing]
+        labels = [variant.label for variant in variants]
+        twice = [label for label in labels if labels.count(label) > 1]
+        if twice:
+            raise UserError(f"'{twice[0]}' is named twice.", "Name each recipe once.")
+        self.folder = folder
+        self.variants = {variant.label: variant for variant in variants}
+        self.compared = [variant.label for variant in compared]
+        self.seeds = tuple(seeds)
+        self.budget = budget
+        self.skip_bad_rows = skip_bad_rows
+
+    @cached_property
+    def store(self) -> Store:
+        return Store(self.folder / "results.sqlite")
+
+    def train(self, engine: Engine, data_root: Path | None, baseline: str) -> Generator[Told, None, None]:
+        """Train what is missing. A cell that failed before is tried again: its reason may be gone."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with closing(hold(self.folder)):
+            shares, failed = yield from self.shares(data_root, engine)
+            cells = self.cells(data_root, shares)
+            self.write_plan(cells, baseline)
+            # one that could not be cut is whole in the plan, and would pass for an earlier training without a budget
+            known = self.known([cell for cell in cells if cell.label not in failed])
+            yield Planned(len(unique(cells)))
+            yield from known.values()
+            waiting = [cell for cell in unique(cells) if cell.key not in known]
+            lost = [engine.lost(cell, failed[cell.label]) for cell in waiting if cell.label in failed]
+            # seeds outside, recipes inside: stopped early, every recipe has as many seeds
+            with closing(engine.run([cell for cell in waiting if cell.label not in failed])) as going:
+                for told in chain(lost, going):
+                    if isinstance(told, Result):
+                        self.store.put(told)
+                    yield told
+
+    def check(self, data_root: Path | None) -> None:
+        """A mistake in any recipe, or a missing file, is found before anything is trained."""
+        for variant in self.variants.values():
+            recipe = variant.recipe
+            outline(recipe, recipe.read_tasks(), read_config(find_backbone(recipe.backbone))[0])
+            self.asked(variant, data_root)
+
+    def cells(self, data_root: Path | None, shares: Mapping[str, float]) -> list[Cell]:
+        """Every variant with every seed, cut to the budget; whole where nobody knows how much of it fits."""
+        cut = {label: variant.recipe for label, variant in self.variants.items()}
+        if self.budget != Budget():
+            cut |= {label: within(cut[label], share) for label, share in shares.items()}
+        return [
+            make_cell(label, replace(recipe, seed=seed), data_root, self.skip_bad_rows)
+            for seed in self.seeds
+            for label, recipe in cut.items()
+        ]
+
+    def shares(
+        self, data_root: Path | None, engine: Engine
+    ) -> Generator[Sizing, None, tuple[dict[str, float], dict[str, str]]]:
+        """How much of each epoch every variant may train, measured once; and why it could not be found out."""
+        asked = {label: self.asked(variant, data_root) for label, variant in self.variants.items()}
+        kept = self.read_shares()
+        # recipes that come to the same training are timed once: two shares would make two trainings of them
+        unknown = {
+            asked[label]: (self.budget.part(variant.part), variant.recipe, data_root, self.skip_bad_rows)
+            for label, variant in self.variants.items()
+            if asked[label] not in kept
+        }
+        failed: dict[str, str] = {}
+        if unknown:
+            yield Sizing(0, len(unknown))
+        # steps need no model to be counted; times are measured as the cells will run
+        measured = engine.call(Budget.share_of, unknown) if self.budget.seconds else here(Budget.share_of, unknown)
+        for done, (key, share) in enumerate(measured, 1):
+            if isinstance(share, BaseException):
+                failed[key] = (
+                    f"while its steps were {'timed' if self.budget.seconds else 'counted'}: {reason_of(share)}"
+                )
+            else:
+                kept[key] = share
+                write_json(self.folder / SHARES, kept)
+            yield Sizing(done, len(unknown))
+        return (
+            {label: kept[key] for label, key in asked.items() if key in kept},
+            {label: failed[key] for label, key in asked.items() if key in failed},
+        )
+
+    def read_shares(self) -> dict[str, float]:
+        """What was found before, also for other recipes and budgets."""
+        path = self.folder / SHARES
+        try:
+            kept: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except ValueError:
+            raise UserError(
+                f"{path}: is not whole.", "Remove it: steps are timed again, and the cells trained anew."
+            ) from None
+        return kept
+
+    def asked(self, variant: Variant, data_root: Path | None) -> str:
+        """What a share was found for: it is found once, so that a cell is known again."""
+        recipe = make_cell("", replace(variant.recipe, seed=0), data_root).key
+        return hashlib.sha256(repr((recipe, self.budget.part(variant.part))).encode()).hexdigest()
+
+    def known(self, cells: Sequence[Cell]) -> dict[str, Result]:
+        """What is finished by the cells themselves, put into the table where a killed driver did not get there."""
+        rows, found = self.store.results(), {}
+        for cell in unique(cells):
+            # a row without its run is of no use: answers are compared, not only scores
+            done = read_result(cell.folder(self.folder))
+            if done is not None:
+                found[cell.key] = replace(done, label=cell.label)
+                if rows.get(cell.key) != found[cell.key]:
+                    self.store.put(found[cell.key])
+        return found
+
+    def write_plan(self, cells: Sequence[Cell], baseline: str) -> None:
+        """What was asked, for whoever makes the report again."""
+        plan: dict[str, Any] = {
+            "command": shlex.join(["minbert", *sys.argv[1:]]),
+            "baseline": baseline,
+            "budget": str(self.budget),
+            "seeds": self.seeds,
+            "compared": self.compared,
+            "tasks": list(self.variants[baseline].recipe.tasks),
+            "cells": [
+                {
+                    "key": cell.key,
+                    "label": cell.label,
+                    "seed": cell.recipe.seed,
+                    **asdict(self.budget.part(self.variants[cell.label].part)),
+                }
+                for cell in cells
+            ],
+        }
+        write_json(self.folder / "compare.json", plan)
+
+
+def here(
+    function: Callable[..., Out], work: Mapping[str, tuple[Any, ...]]
+) -> Iterator[tuple[str, Out | BaseException]]:
+    """In this process; whatever goes wrong is the one recipe's, as it is in a process of its own."""
+    for name, arguments in work.items():
+        try:
+            yield name, function(*arguments)
+        except Exception as wrong:
+            yield name, wrong
+
+
+def unique(cells: Sequence[Cell]) -> list[Cell]:
+    """Two recipes may come to the same training, as on another backbone than theirs."""
+    return list({cell.key: cell for cell in reversed(cells)}.values())[::-1]

@@ -1,0 +1,87 @@
+"""published.toml -> the rows of the five reports' tables, with the figures that they print."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from minbert.config.schema import fill
+from minbert.data.metrics import overall
+from minbert.errors import UserError, did_you_mean
+
+FILE = Path(__file__).parent / "published.toml"
+# the tasks of all five reports, with their metrics
+METRICS = {"sst": "accuracy", "quora": "accuracy", "sts": "pearson"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A row of a table. What its settings mean is said at the top of published.toml."""
+
+    id: str
+    title: str
+    recipe: str = ""
+    one_model_per_task: bool = False
+    recipes: dict[str, str] = field(default_factory=dict)
+    compose: dict[str, str] = field(default_factory=dict)
+    split: Literal["dev", "test"] = "dev"
+    sst: float | None = None
+    quora: float | None = None
+    sts: float | None = None
+    printed: float | None = None
+    printed_as: Literal["", "mean", "formula", "leaderboard"] = ""
+    seconds: float | None = None
+    others: dict[str, float] = field(default_factory=dict)
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if sum(map(bool, (self.recipe, self.recipes, self.compose))) != 1:
+            raise ValueError("needs one of 'recipe', 'recipes' and 'compose'")
+        if (self.printed is None) != (not self.printed_as):
+            raise ValueError("'printed' and 'printed_as' go together")
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """What the report gives of the three tasks."""
+        found = {"sst": self.sst, "quora": self.quora, "sts": self.sts}
+        return {task: figure for task, figure in found.items() if figure is not None}
+
+    @property
+    def models(self) -> dict[str, str]:
+        """The recipe of each model that the row trains, by the one task that it is for; "": for all of them."""
+        if self.one_model_per_task:
+            return dict.fromkeys(METRICS, self.recipe)
+        return self.recipes or ({"": self.recipe} if self.recipe else {})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    title: str
+    rows: tuple[Row, ...]
+    extra: tuple[str, ...] = ()
+
+
+def read_published() -> dict[str, Report]:
+    """The reports by their letters."""
+    tables = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    return {letter: fill(Report, table, FILE.name, f"report '{letter}'") for letter, table in tables.items()}
+
+
+def overall_of(figures: Mapping[str, float]) -> float | None:
+    """(sst + quora + (sts + 1) / 2) / 3, if all three are there."""
+    if not METRICS.keys() <= figures.keys():
+        return None
+    return overall({task: {metric: figures[task]} for task, metric in METRICS.items()}, {})
+
+
+def choose_rows(letters: Iterable[str], ids: Iterable[str] = ()) -> list[Row]:
+    """The rows of these reports, or of these only those named, with the rows that they are composed of."""
+    reports = read_published()
+    rows = {row.id: row for letter in letters for row in reports[letter].rows}
+    wanted = set()
+    for name in list(ids) or list(rows):
+        if name not in rows:
+            raise UserError(f"There is no row '{name}' here. {did_you_mean(name, rows)}")
+        wanted |= {name, *rows[name].compose.values()}
+    return [row for row in rows.values() if row.id in wanted]

@@ -1,0 +1,1 @@
+"""What users write: tasks and recipes."""

@@ -1,0 +1,118 @@
+"""recipes/x.toml -> Recipe. A recipe may extend another, and settings may be overridden."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from minbert.config.overrides import apply_override, by_name, lay_over, merge
+from minbert.config.recipe import Recipe, Stage, TaskPlan
+from minbert.config.schema import fill, settings_of
+from minbert.errors import UserError, did_you_mean, shown
+
+SHIPPED = Path(__file__).parent / "recipes"
+
+
+def read_recipe(spec: str, overrides: Sequence[str] = ()) -> Recipe:
+    """The recipe in a file or of a shipped name, with `key.path=value` overrides."""
+    table, path = read_table(spec)
+    for override in overrides:
+        apply_override(table, override)
+    return recipe_from(table, named(path))
+
+
+def recipe_from(table: Mapping[str, Any], where: str) -> Recipe:
+    table = dict(table)
+    for name in table:
+        known = [*settings_of(Recipe), "defaults", "extends"]
+        if name not in known:
+            raise UserError(f"{where}: unknown setting '{name}' of the recipe. {did_you_mean(name, known)}")
+    defaults = table.pop("defaults", {})
+    tasks = by_name(table.get("tasks", {}))
+    if not isinstance(tasks, dict) or not isinstance(defaults, dict):
+        raise UserError(
+            f"{where}: 'tasks' and 'defaults' are tables.",
+            'Write for example [tasks.sst] or tasks = ["sst"].',
+        )
+    fill(TaskPlan, defaults, where, "'defaults'")
+    plans = {}
+    for name, plan in tasks.items():
+        if plan is False:
+            left = did_you_mean(name, [other for other, kept in tasks.items() if kept is not False])
+            raise UserError(f"{where}: there is no task '{name}' to leave out. {left}")
+        if not isinstance(plan, dict):
+            raise UserError(f"{where}: 'tasks.{name}' should be a table.")
+        plans[name] = fill(TaskPlan, merge(defaults, plan), where, f"task '{name}'")
+    stages = unrolled(table.get("stages", [{}]), where)
+    table["stages"] = [fill(Stage, stage, where, f"stage {i}") for i, stage in enumerate(stages)]
+    table["tasks"] = plans
+    return fill(Recipe, table, where, "the recipe", where)
+
+
+def unrolled(stages: Any, where: str) -> list[dict[str, Any]]:
+    """The stages one after another: {repeat = 10, each = [{...}, {...}]} stands for twenty of them."""
+    if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
+        raise UserError(f"{where}: 'stages' should be a list of tables.", "Write [[stages]] before each.")
+    flat = []
+    for stage in stages:
+        if not {"repeat", "each"} & set(stage):
+            flat.append(stage)
+            continue
+        times = stage.get("repeat")
+        if set(stage) != {"repeat", "each"} or not isinstance(times, int) or isinstance(times, bool) or times < 1:
+            raise UserError(
+                f"{where}: a group of stages has 'repeat', a whole number of at least 1, and 'each', the stages.",
+                "Write [[stages]] with repeat = 10, and below it [[stages.each]] before each of its stages.",
+            )
+        flat += times * unrolled(stage["each"], where)
+    return flat
+
+
+def read_table(spec: str, seen: tuple[Path, ...] = ()) -> tuple[dict[str, Any], Path]:
+    """A recipe's table with everything it extends, and the file it stands in."""
+    path = find_recipe(spec, seen[-1].parent if seen else None)
+    if path in seen:
+        raise UserError(f"{named(path)}: extends itself by way of {' and '.join(named(p) for p in seen)}.")
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
+        raise UserError(f"{named(path)}: not TOML: {wrong}") from None
+    anchor_tasks(table, path.parent)
+    parent = table.pop("extends", None)
+    if parent is not None:
+        if not isinstance(parent, str):
+            raise UserError(f"{named(path)}: 'extends' names one recipe.")
+        below, _ = read_table(parent, (*seen, path))
+        table = lay_over(below, table)
+    return table, path
+
+
+def find_recipe(spec: str, beside: Path | None = None) -> Path:
+    for path in ([beside / spec] if beside else []) + [Path(spec), SHIPPED / f"{spec}.toml"]:
+        if path.is_file():
+            return path.resolve()
+    raise UserError(
+        f"There is no recipe '{spec}'. {did_you_mean(spec, shipped_recipes())}",
+        "Name a file that ends in .toml, or one of those that `minbert recipes` lists.",
+    )
+
+
+def shipped_recipes() -> list[str]:
+    return sorted(p.relative_to(SHIPPED).with_suffix("").as_posix() for p in SHIPPED.rglob("*.toml"))
+
+
+def named(path: Path) -> str:
+    """A recipe as an error message should name it."""
+    if path.is_relative_to(SHIPPED):
+        return f"recipe {path.relative_to(SHIPPED).with_suffix('').as_posix()}"
+    return shown(path)
+
+
+def anchor_tasks(table: dict[str, Any], folder: Path) -> None:
+    """Task files are named relative to the recipe that names them, whoever extends it."""
+    tasks = table.get("tasks")
+    for plan in tasks.values() if isinstance(tasks, dict) else ():
+        if isinstance(plan, dict) and isinstance(plan.get("task"), str):
+            path = folder / plan["task"]
+            if path.suffix == ".toml" and path.is_file():
+                plan["task"] = str(path)

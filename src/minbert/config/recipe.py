@@ -1,0 +1,226 @@
+"""Recipe: how to learn, as a recipe file says it. A field is a setting, its default what is left out."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, asdict, dataclass, field
+from typing import Any, Literal
+
+import tomli_w
+
+from minbert.config.schema import Spec
+from minbert.config.task import Task, read_task
+from minbert.errors import did_you_mean
+
+Precision = Literal["auto", "fp32", "bf16"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskPlan:
+    """How one task is learned."""
+
+    # a standard task or the path of a task file; left out, the standard task of the table's name
+    task: str = ""
+    pairing: Spec = "joined"
+    pooling: Spec = "mean"
+    head: Spec = "linear"
+    # left out: cross_entropy for classify, mse for score
+    loss: Spec | None = None
+    # the task's own small parts inside the shared encoder
+    adapters: tuple[Spec, ...] = ()
+    # what its training has to mind besides its loss
+    regularisers: tuple[Spec, ...] = ()
+    # pairs in both orders, the outputs averaged
+    symmetric: bool = False
+    # the name of a layer before the head; tasks that write the same name share it
+    shared: str | None = None
+    batch_size: int = 32
+    # left out: the task's own
+    max_length: int | None = None
+
+    def __post_init__(self) -> None:
+        check_sizes([self.batch_size], [] if self.max_length is None else [self.max_length])
+
+
+def check_sizes(batch_sizes: Iterable[int], max_lengths: Iterable[int]) -> None:
+    if any(size < 1 for size in batch_sizes):
+        raise ValueError("'batch_size' is at least 1")
+    if any(length < 8 for length in max_lengths):
+        raise ValueError("'max_length' is at least 8 tokens")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distil:
+    """Learning from the answers of trained models."""
+
+    # runs; a task is taught by those of them that have it
+    teachers: tuple[str, ...]
+    # above 1: the teachers' less probable labels count more
+    temperature: float = 2.0
+    # what the teachers' answers count, against the labels: at the stage's first step, and at its last
+    start: float = 1.0
+    end: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.teachers or self.temperature <= 0 or not all(0 <= w <= 1 for w in (self.start, self.end)):
+            raise ValueError("needs a teacher, a temperature above 0, and 'start' and 'end' from 0 to 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """A part of the training: what is trained, on what, in which way."""
+
+    # left out: all tasks
+    tasks: tuple[str, ...] = ()
+    # "all"; "parts": what the tasks have of their own; "heads": the same without adapters; "top 2": parts and layers
+    free: str = "all"
+    epochs: int = 1
+    # left out: as many steps as it takes to see as many examples as all its tasks have
+    steps_per_epoch: int | None = None
+    # which tasks a step trains: drawn by size, in turn, all at once, ...
+    sampler: Spec = "proportional"
+    # the most examples of a task that make an epoch, drawn anew in each; "smallest": as many as the smallest task has
+    cap: int | Literal["smallest"] | None = None
+    # by task; left out: the task's own
+    batch_sizes: dict[str, int] = field(default_factory=dict)
+    max_lengths: dict[str, int] = field(default_factory=dict)
+    # left out: only the labels teach
+    distil: Distil | None = None
+    # left out: the optimiser's
+    learning_rate: float | None = None
+    # left out: the stage's learning rate if it has one, else the optimiser's
+    head_learning_rate: float | None = None
+
+    def rates(self, optimiser: "Optimiser") -> tuple[float, float]:
+        """The learning rates of the encoder and of the tasks' own parts."""
+        rate = self.learning_rate or optimiser.learning_rate
+        return rate, self.head_learning_rate or self.learning_rate or optimiser.head_learning_rate or rate
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1 or (self.steps_per_epoch is not None and self.steps_per_epoch < 1):
+            raise ValueError("'epochs' and 'steps_per_epoch' are at least 1")
+        if isinstance(self.cap, int) and self.cap < 1:
+            raise ValueError("'cap' is at least 1")
+        check_sizes(self.batch_sizes.values(), self.max_lengths.values())
+        if self.learning_rate is not None and self.learning_rate <= 0:
+            raise ValueError("'learning_rate' is above 0")
+        if not re.fullmatch(r"all|parts|heads|top [1-9]\d*", self.free):
+            raise ValueError(f'\'free\' is "all", "parts", "heads" or "top 2" (layers), not {self.free!r}')
+
+
+@dataclass(frozen=True, kw_only=True)
+class Optimiser:
+    learning_rate: float = 5e-5
+    # left out: the same for the tasks' own parts
+    head_learning_rate: float | None = None
+    weight_decay: float = 0.01
+    # each layer below the top learns this much slower than the one above it
+    layer_decay: float = 1.0
+    schedule: Spec = "linear"
+    # the share of all steps in which the learning rate rises
+    warmup: float = 0.1
+    # the largest norm of a gradient; 0: any
+    clip: float = 1.0
+    accumulate: int = 1
+    betas: tuple[float, ...] = (0.9, 0.999)
+    epsilon: float = 1e-8
+    # "torch": its fused AdamW, the faster one; "minbert": ours
+    implementation: Literal["torch", "minbert"] = "torch"
+
+    def __post_init__(self) -> None:
+        wrong = [
+            rule
+            for rule, kept in {
+                "learning_rate > 0": self.learning_rate > 0,
+                "head_learning_rate > 0": self.head_learning_rate is None or self.head_learning_rate > 0,
+                "weight_decay >= 0": self.weight_decay >= 0,
+                "0 < layer_decay <= 1": 0 < self.layer_decay <= 1,
+                "0 <= warmup < 1": 0 <= self.warmup < 1,
+                "clip >= 0": self.clip >= 0,
+                "accumulate >= 1": self.accumulate >= 1,
+                "two betas, 0 <= beta < 1": len(self.betas) == 2 and all(0 <= beta < 1 for beta in self.betas),
+                "epsilon > 0": self.epsilon > 0,
+            }.items()
+            if not kept
+        ]
+        if wrong:
+            raise ValueError(f"needs {'; '.join(wrong)}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Which of the models seen in training is kept."""
+
+    # "task.metric" = weight; left out: the overall score
+    mix: dict[str, float] = field(default_factory=dict)
+    # end the run after this many evaluations in a row without a better one
+    patience: int | None = None
+    # how many dev rows of a task are scored while training; left out: all
+    rows: int | None = None
+    # how many training rows of each task show at each evaluation whether gradients agree; left out, or 0: none
+    cosines: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.cosines is not None and self.cosines < 0:
+            raise ValueError("'cosines' is a number of rows, at least 0")
+        if (self.patience is not None and self.patience < 1) or (self.rows is not None and self.rows < 1):
+            raise ValueError("'patience' and 'rows' are at least 1")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    # where it was written, for error messages
+    where: str = field(compare=False)
+    _: KW_ONLY
+    about: str = ""
+    backbone: str = "minilm"
+    seed: int = 0
+    tasks: dict[str, TaskPlan]
+    stages: tuple[Stage, ...] = (Stage(),)
+    # how much of each epoch is trained: 0.1 is a tenth of its steps, and of every task's turn in it
+    share: float = 1.0
+    balancer: Spec = "sum"
+    # the mean of the weights over the steps that is measured and kept; left out: the weights as they are
+    average: Spec | None = None
+    # what the encoder computes in; the weights stay fp32. auto: bf16 where the machine multiplies it fast
+    precision: Precision = "auto"
+    optimiser: Optimiser = field(default_factory=Optimiser)
+    selection: Selection = field(default_factory=Selection)
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise ValueError("'seed' is at least 0")
+        if not 0 < self.share <= 1:
+            raise ValueError("'share' is above 0 and at most 1")
+        if not self.tasks:
+            raise ValueError("names no tasks")
+        if not self.stages:
+            raise ValueError("has no stages")
+        for name in self.tasks:
+            # "name" is the key that tells techniques from other tables: see merge
+            if name == "name" or not name.replace("_", "").replace("-", "").isalnum():
+                raise ValueError(f"'{name}' is no task name: letters, digits, - and _ only, and not 'name'")
+        for i, stage in enumerate(self.stages):
+            for name in (*stage.tasks, *stage.batch_sizes, *stage.max_lengths):
+                if name not in self.tasks:
+                    raise ValueError(f"stage {i} names the task '{name}'. {did_you_mean(name, self.tasks)}")
+
+    def read_tasks(self) -> dict[str, Task]:
+        return {name: read_task(name, plan.task) for name, plan in self.tasks.items()}
+
+    def as_table(self) -> dict[str, Any]:
+        """The recipe as TOML can hold it, every default written out."""
+        table: dict[str, Any] = _plain(asdict(self))
+        del table["where"]
+        return table
+
+    def as_toml(self) -> str:
+        return tomli_w.dumps(self.as_table())
+
+
+def _plain(value: Any) -> Any:
+    """Without what TOML cannot say (None, tuples) and what says nothing (empty values)."""
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items() if v not in (None, "", (), {})}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value

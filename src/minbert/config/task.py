@@ -1,0 +1,162 @@
+"""tasks/x.toml -> Task: what there is to learn."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from minbert.config.schema import fill
+from minbert.errors import UserError, did_you_mean
+
+STANDARD = Path(__file__).parent / "tasks"
+METRICS = {
+    "classify": ("accuracy", "macro_f1", "f1", "log_loss"),
+    "score": ("pearson", "spearman", "mse", "mae"),
+}
+Label = str | int | float | bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Files:
+    """Where the rows are: paths, relative to the data root or to the task's own file."""
+
+    train: str | None = None
+    dev: str | None = None
+    test: str | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """One thing to learn: which columns hold the texts and the answer, and how answers are scored."""
+
+    name: str
+    folder: Path
+    _: KW_ONLY
+    kind: Literal["classify", "score"]
+    text: tuple[str, ...]
+    label: str
+    # classify: the values of the label column, in order; left out, they are taken from the training file
+    labels: tuple[str | int | float | bool, ...] = ()
+    # classify: what people should read instead of the values
+    names: tuple[str, ...] = ()
+    # score: the lowest and the highest possible score
+    range: tuple[float, ...] = ()
+    metric: str = ""
+    files: Files = field(default_factory=Files)
+    id: str = "id"
+    # the share of the training rows that is set aside when there is no dev file
+    split: float = 0.1
+    max_length: int = 128
+    class_weights: tuple[float, ...] | Literal["balanced"] | None = None
+    # what to do with rows whose texts or label are empty
+    missing: Literal["error", "skip"] = "error"
+    delimiter: str = ""
+    about: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.text) not in (1, 2):
+            raise ValueError("'text' names one or two columns")
+        if self.label in self.text:
+            raise ValueError(f"the column '{self.label}' cannot be both text and label")
+        if len(self.delimiter) > 1 or self.delimiter in ('"', "\r", "\n"):
+            raise ValueError("'delimiter' is one character")
+        if self.kind == "score":
+            if len(self.range) != 2 or not self.range[0] < self.range[1]:
+                raise ValueError("a score needs 'range = [lowest, highest]'")
+            if self.labels or self.names or self.class_weights:
+                raise ValueError("'labels', 'names' and 'class_weights' are for kind = \"classify\"")
+        elif self.range:
+            raise ValueError("'range' is for kind = \"score\"")
+        keys = self.label_keys
+        if len(set(keys)) != len(keys) or len(keys) == 1:
+            raise ValueError("'labels' needs at least two different values")
+        if self.names and (len(self.names) != len(keys) or len(set(self.names)) != len(keys)):
+            raise ValueError(f"'names' needs a different name for each of the {len(keys)} 'labels'")
+        if isinstance(self.class_weights, tuple) and len(self.class_weights) != len(keys):
+            raise ValueError(f"{len(self.class_weights)} class weights for {len(keys)} labels")
+        if isinstance(self.class_weights, tuple) and any(weight < 0 for weight in self.class_weights):
+            raise ValueError("'class_weights' are not below 0")
+        if not 0 < self.split < 1:
+            raise ValueError("'split' is a share between 0 and 1")
+        if self.max_length < 8:
+            raise ValueError("'max_length' is at least 8 tokens")
+        if not self.metric:
+            object.__setattr__(self, "metric", METRICS[self.kind][0])
+        if self.metric not in METRICS[self.kind]:
+            raise ValueError(f"unknown metric '{self.metric}'. {did_you_mean(self.metric, METRICS[self.kind])}")
+
+    @property
+    def paired(self) -> bool:
+        return len(self.text) == 2
+
+    @property
+    def choices(self) -> tuple[Any, ...]:
+        """What there is to answer: two models can be averaged only over the same."""
+        return self.kind, self.label_keys, self.range
+
+    @property
+    def label_keys(self) -> tuple[str, ...]:
+        return tuple(label_key(value) for value in self.labels)
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """What people read as the answers of a classify task."""
+        return self.names or self.label_keys
+
+    def with_labels(self, labels: tuple[Label, ...]) -> "Task":
+        return replace(self, labels=labels)
+
+    def with_class_weights(self, weights: tuple[float, ...]) -> "Task":
+        return replace(self, class_weights=weights)
+
+    def as_settings(self) -> dict[str, Any]:
+        """The task as a table that `task_from` reads back; unset fields are left out."""
+        settings = {k: v for k, v in asdict(self).items() if k not in ("name", "folder") and v not in (None, "", ())}
+        settings["files"] = {k: v for k, v in settings["files"].items() if v is not None}
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items() if v != {}}
+
+
+def label_key(value: object) -> str:
+    """One spelling for each label: 1, 1.0, "1" and " 1.0 " are the same label, and true, "True" and "TRUE"."""
+    text = str(value).strip()
+    if text.lower() in ("true", "false"):
+        return text.lower()
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else str(number)
+
+
+def task_from(name: str, folder: Path, settings: Mapping[str, Any], where: str) -> Task:
+    """A task from a table as TOML or JSON gives it."""
+    return fill(Task, settings, where, f"task '{name}'", name, folder)
+
+
+def read_task(name: str, spec: str = "", beside: Path | None = None) -> Task:
+    """The task in a file (a path, relative to `beside`), or a standard task by its name."""
+    spec = spec or name
+    path = find_task(spec, beside)
+    try:
+        settings = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
+        raise UserError(f"{path}: not TOML: {wrong}") from None
+    return task_from(name, path.parent, settings, str(path))
+
+
+def find_task(spec: str, beside: Path | None) -> Path:
+    for path in ((beside or Path()) / spec, Path(spec)):
+        if path.suffix == ".toml" and path.is_file():
+            return path.resolve()
+    path = STANDARD / f"{spec}.toml"
+    if path.is_file():
+        return path
+    raise UserError(
+        f"There is no task '{spec}'. {did_you_mean(spec, standard_tasks())}",
+        "Name a standard task (`minbert tasks`) or the path of a task file that ends in .toml.",
+    )
+
+
+def standard_tasks() -> list[str]:
+    return sorted(p.relative_to(STANDARD).with_suffix("").as_posix() for p in STANDARD.rglob("*.toml"))

@@ -1,0 +1,1 @@
+"""Files -> batches of packed tokens; metrics."""

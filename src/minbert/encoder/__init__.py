@@ -1,0 +1,1 @@
+"""The encoder, its pretrained weights, and the device it runs on."""

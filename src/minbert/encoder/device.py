@@ -1,0 +1,72 @@
+"""What this machine can do: which numbers it multiplies fastest, and how many products a second.
+
+T tokens, D width, F inner width.
+"""
+
+import time
+from collections.abc import Mapping
+from functools import lru_cache
+
+import torch
+
+from minbert.config.recipe import Precision
+from minbert.data.packed import Packed
+from minbert.encoder.bert import Bert, Reads, Shape
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+# one of these, and products of bf16 are several times faster than those of fp32; without, they are emulated
+BF16_UNITS = ("amx_bf16", "avx512_bf16", "bf16")
+# a batch of a few dozen sentences
+TOKENS = 1024
+SECONDS = 0.05
+
+
+def best_device() -> torch.device:
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def best_dtype(precision: Precision, device: torch.device) -> torch.dtype:
+    """What to compute in: as asked, or what this device is fastest at."""
+    if precision != "auto":
+        return DTYPES[precision]
+    if device.type == "cuda":
+        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float32
+    # torch before 2.10 cannot tell
+    able: Mapping[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()
+    return torch.bfloat16 if any(able.get(unit) for unit in BF16_UNITS) else torch.float32
+
+
+def place(bert: Bert, precision: Precision, *, answering: bool = False) -> None:
+    """Onto the fastest device, computing in this precision; to answer, the weights are kept in it too."""
+    device = best_device()
+    bert.dtype = best_dtype(precision, device)
+    bert.noise.to(device)
+    bert.to(device, bert.dtype if answering else None)
+
+
+def matrix_work(shape: Shape, packed: Packed, reads: Reads = "all") -> float:
+    """Floating-point operations of all matrix products of a forward pass. A training step does three times that."""
+    D, F = shape.width, shape.inner
+    tokens = float(len(packed.ids_T))
+    meetings = float((packed.lengths_S**2).sum())
+    whole = 2 * tokens * (4 * D * D + 2 * D * F) + 4 * meetings * D
+    if reads == "all":
+        return shape.layers * whole
+    sequences = float(len(packed.lengths_S))
+    last = 4 * tokens * D * D + 2 * sequences * (2 * D * D + 2 * D * F) + 4 * tokens * D
+    return (shape.layers - 1) * whole + last
+
+
+@lru_cache
+def matrix_rate(width: int, inner: int, dtype: torch.dtype, device: torch.device) -> float:
+    """Floating-point operations a second that this machine reaches on the largest product of a layer."""
+    x_TD = torch.ones(TOKENS, width, dtype=dtype, device=device)
+    weight_DF = torch.ones(width, inner, dtype=dtype, device=device)
+    best, spent = float("inf"), 0.0
+    while spent < SECONDS:
+        began = time.perf_counter()
+        # .item() waits for devices that work on their own
+        (x_TD @ weight_DF)[0, 0].item()
+        took = time.perf_counter() - began
+        best, spent = min(best, took), spent + took
+    return 2 * TOKENS * width * inner / best

@@ -1,0 +1,241 @@
+"""Weights in the Hugging Face layout <-> bert.py."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from minbert.data.tokenizer import Text, load_text
+from minbert.encoder.bert import ACTIVATIONS, Bert, Marks, Shape
+from minbert.encoder.dropout import Noise
+from minbert.encoder.init import blank
+from minbert.errors import UserError
+
+# our field of Shape: the key in config.json
+CONFIG = {
+    "layers": "num_hidden_layers",
+    "width": "hidden_size",
+    "heads": "num_attention_heads",
+    "inner": "intermediate_size",
+    "vocabulary": "vocab_size",
+    "positions": "max_position_embeddings",
+    "segments": "type_vocab_size",
+    "activation": "hidden_act",
+    "norm_epsilon": "layer_norm_eps",
+    "dropout": "hidden_dropout_prob",
+    "attention_dropout": "attention_probs_dropout_prob",
+}
+EMBEDDINGS = {
+    "embeddings.word": "embeddings.word_embeddings",
+    "embeddings.position": "embeddings.position_embeddings",
+    "embeddings.segment": "embeddings.token_type_embeddings",
+    "embeddings.norm": "embeddings.LayerNorm",
+    "pooler": "pooler.dense",
+}
+# our module of a layer: the modules of theirs that are stacked to make it
+LAYER = {
+    "attention.qkv": ("attention.self.query", "attention.self.key", "attention.self.value"),
+    "attention.output": ("attention.output.dense",),
+    "attention_norm": ("attention.output.LayerNorm",),
+    "inner": ("intermediate.dense",),
+    "outer": ("output.dense",),
+    "norm": ("output.LayerNorm",),
+}
+
+
+def names(shape: Shape, parameters: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Our parameter's name -> the names of theirs that are stacked to make it."""
+    modules: dict[str, tuple[str, ...]] = {ours: (theirs,) for ours, theirs in EMBEDDINGS.items()}
+    for i in range(shape.layers):
+        for ours, theirs in LAYER.items():
+            modules[f"layers.{i}.{ours}"] = tuple(f"encoder.layer.{i}.{name}" for name in theirs)
+    table = {}
+    for parameter in parameters:
+        module, _, kind = parameter.rpartition(".")
+        table[parameter] = tuple(f"{name}.{kind}" for name in modules[module])
+    return table
+
+
+def read_config(folder: Path) -> tuple[Shape, dict[str, Any]]:
+    """The sizes of a model folder, and its whole config.json."""
+    path = folder / "config.json"
+    if not path.is_file():
+        raise UserError(f"{folder}: no config.json, so this is no model folder.", "`minbert models` lists backbones.")
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as wrong:
+        raise UserError(f"{path}: not JSON: {wrong}", "Fetch the file again.") from None
+    kind = config.get("model_type", "bert") if isinstance(config, dict) else "unknown"
+    if kind != "bert":
+        raise UserError(
+            f"{folder}: a '{kind}' model, not a BERT.",
+            'Use a model whose config.json says "model_type": "bert"; `minbert models` lists some.',
+        )
+    known = {ours: config[theirs] for ours, theirs in CONFIG.items() if theirs in config}
+    try:
+        shape = Shape(**known)
+        for field in fields(Shape):
+            value, kind = getattr(shape, field.name), type(field.default)
+            if kind is int and (type(value) is not int or value < 1):
+                raise ValueError(f"{CONFIG[field.name]} is {value!r}, not a whole number above 0")
+            if kind is float and not (isinstance(value, int | float) and 0 <= value < 1):
+                raise ValueError(f"{CONFIG[field.name]} is {value!r}, not a number from 0 to 1")
+        if shape.activation not in ACTIVATIONS:
+            raise ValueError(f"the activation '{shape.activation}' is unknown")
+        if config.get("position_embedding_type", "absolute") != "absolute":
+            raise ValueError(f"position_embedding_type '{config['position_embedding_type']}' is not supported")
+        if shape.width % shape.heads:
+            raise ValueError(f"hidden_size {shape.width} is not a multiple of {shape.heads} heads")
+    except (TypeError, ValueError) as wrong:
+        raise UserError(f"{path}: {wrong}.", "`minbert models` lists backbones that work.") from None
+    return shape, config
+
+
+def read_tensors(folder: Path) -> dict[str, Tensor]:
+    """Every tensor of a model folder, as named there: safetensors (also in shards) or pytorch_model.bin."""
+    path = folder / "model.safetensors.index.json"
+    try:
+        if path.is_file():
+            shards = sorted(set(json.loads(path.read_text(encoding="utf-8"))["weight_map"].values()))
+            tensors: dict[str, Tensor] = {}
+            for shard in shards:
+                path = folder / Path(shard).name
+                tensors.update(load_file(path))
+            return tensors
+        path = folder / "model.safetensors"
+        if path.is_file():
+            return load_file(path)
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as wrong:
+        reason = str(wrong).strip().splitlines()[0] if str(wrong).strip() else type(wrong).__name__
+        raise UserError(f"{path}: the weights cannot be read: {reason}", "Fetch the file again.") from None
+    path = folder / "pytorch_model.bin"
+    if path.is_file():
+        return read_pickle(path)
+    raise UserError(f"{folder}: no weights: neither model.safetensors nor pytorch_model.bin.", "Fetch the model again.")
+
+
+def read_pickle(path: Path) -> dict[str, Tensor]:
+    """The tensors of a pytorch_model.bin. A pickle may run code when it is read: this one may not."""
+    try:
+        # weights_only refuses all but tensors, and nothing falls back
+        loaded = torch.load(path, map_location="cpu", weights_only=True)
+        return {name: tensor for name, tensor in loaded.items() if isinstance(tensor, Tensor)}
+    except Exception:  # a broken or hostile pickle fails in any way; torch's own words advise to trust it
+        raise UserError(
+            f"{path}: refused: it is damaged, or holds more than tensors (a pickle may run code when it is read).",
+            "Fetch the file again, or a copy of the model with model.safetensors.",
+        ) from None
+
+
+def plain_name(name: str) -> str:
+    """Old checkpoints say `bert.` before each name, and gamma and beta for a norm's weight and bias."""
+    name = name.removeprefix("bert.")
+    if name.endswith(".gamma"):
+        return name.removesuffix("gamma") + "weight"
+    if name.endswith(".beta"):
+        return name.removesuffix("beta") + "bias"
+    return name
+
+
+def load_bert(folder: Path, noise: Noise | None = None) -> Bert:
+    """The encoder of a model folder, in fp32. A missing pooler keeps its fresh weights."""
+    shape, _ = read_config(folder)
+    theirs = {plain_name(name): tensor for name, tensor in read_tensors(folder).items()}
+    with blank():
+        bert = Bert(shape, noise)
+    wanted = {name: parameter.shape for name, parameter in bert.named_parameters()}
+    ours: dict[str, Tensor] = {}
+    for name, sources in names(shape, wanted).items():
+        missing = [source for source in sources if source not in theirs]
+        if missing and name.startswith("pooler."):
+            weight = torch.zeros(wanted[name])
+            ours[name] = (
+                torch.nn.init.normal_(weight, std=0.02, generator=torch.Generator().manual_seed(0))
+                if (name == "pooler.weight")
+                else weight
+            )
+            continue
+        if missing:
+            raise UserError(
+                f"{folder}: not a whole BERT: the tensor '{missing[0]}' is missing.", "Fetch the model again."
+            )
+        rows, *rest = wanted[name]
+        fitting = [rows // len(sources), *rest]
+        for source in sources:
+            if list(theirs[source].shape) != fitting:
+                raise UserError(
+                    f"{folder}: the tensor '{source}' has the shape {list(theirs[source].shape)}, "
+                    f"where config.json asks for {fitting}.",
+                    "The weights and config.json are of different models: fetch the model again.",
+                )
+        ours[name] = torch.cat([theirs[source] for source in sources]).float()
+    bert.load_state_dict(ours, assign=True)
+    return bert.requires_grad_(True)
+
+
+def load_backbone(folder: Path, noise: Noise | None = None) -> tuple[Bert, Text]:
+    """The encoder and the tokenizer of a model folder."""
+    _, config = read_config(folder)
+    bert = load_bert(folder, noise)
+    text = load_tokenizer(folder)
+    if text.vocabulary > bert.shape.vocabulary:
+        raise UserError(
+            f"{folder}: the tokenizer knows {text.vocabulary} tokens, the weights {config.get('vocab_size')}.",
+            "The tokenizer is of another model: fetch the model again.",
+        )
+    bert.marks = Marks(text.cls, text.sep, text.mask)
+    return bert, text
+
+
+def load_tokenizer(folder: Path) -> Text:
+    path = folder / "tokenizer_config.json"
+    settings = {}
+    if path.is_file():
+        try:
+            settings = dict(json.loads(path.read_text(encoding="utf-8")))
+        except (TypeError, ValueError) as wrong:
+            raise UserError(f"{path}: not JSON: {wrong}", "Fetch the file again.") from None
+    return load_text(folder, bool(settings.get("do_lower_case", True)))
+
+
+def save_backbone(folder: Path, bert: Bert, text: Text) -> None:
+    """Write a model folder that transformers loads: config.json, model.safetensors, tokenizer.json."""
+    folder.mkdir(parents=True, exist_ok=True)
+    config = {theirs: getattr(bert.shape, ours) for ours, theirs in CONFIG.items()}
+    config |= {"architectures": ["BertModel"], "model_type": "bert", "pad_token_id": 0, "dtype": "float32"}
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    state = bert.state_dict()
+    tensors = {}
+    for ours, sources in names(bert.shape, state).items():
+        for source, tensor in zip(sources, state[ours].chunk(len(sources)), strict=True):
+            tensors[source] = tensor.detach().cpu().contiguous().clone()
+    save_tensors(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    text.save(folder)
+    # transformers believes these settings rather than tokenizer.json: without them it would lowercase all
+    normalizer = json.loads(text.tokenizer.to_str())["normalizer"] or {}
+    settings = {
+        "tokenizer_class": "BertTokenizer",
+        "model_max_length": bert.shape.positions,
+        "do_lower_case": normalizer.get("lowercase", True),
+        "strip_accents": normalizer.get("strip_accents"),
+        "tokenize_chinese_chars": normalizer.get("handle_chinese_chars", True),
+    }
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings) + "\n", encoding="utf-8")
+
+
+def save_tensors(tensors: Mapping[str, Tensor], path: Path, metadata: dict[str, str] | None = None) -> None:
+    """As safetensors; what does not fit on the disk is an error that says how much it is."""
+    whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    try:
+        save_file(whole, path, metadata)
+    except (OSError, SafetensorError) as wrong:
+        needed = sum(tensor.numel() * tensor.element_size() for tensor in whole.values())
+        raise UserError(
+            f"{path}: could not be written ({needed:,} bytes): {wrong}", "Make room on the disk, then do it again."
+        ) from None

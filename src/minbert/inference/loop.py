@@ -1,0 +1,42 @@
+"""model + task -> scores and every prediction."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from minbert.config.task import Task
+from minbert.data.batch import Sequences, by_length, lay_out, make_batch
+from minbert.data.pos_tags import tag_pieces
+from minbert.data.tokenizer import Text
+from minbert.model.multitask import Model
+
+# tokens of a batch when answering
+BUDGET = 4096
+
+
+def sequences_for(
+    model: Model, name: str, text: Text, texts: tuple[list[str], ...], max_length: int | None = None
+) -> Sequences:
+    """Texts as the task's own parts want them laid out; cut to fewer tokens if asked."""
+    parts = model.task(name)
+    tag = tag_pieces if parts.wants_tags else None
+    return lay_out(text, texts, parts.layout, max_length or parts.max_length, tag)
+
+
+def no_answers(task: Task, count: int) -> npt.NDArray[Any]:
+    """Room for the answers: probabilities N x C, or scores N."""
+    return np.empty((count, len(task.labels)) if task.kind == "classify" else count, np.float32)
+
+
+def fill_answers(model: Model, name: str, sequences: Sequences, answers: npt.NDArray[Any]) -> Iterator[int]:
+    """Fill in the answers batch by batch; tells how many rows each batch had."""
+    for rows in by_length(sequences.tokens, BUDGET):
+        # set at each batch: between two of them the caller may do as it likes
+        model.eval()
+        with torch.inference_mode():
+            batch = make_batch(name, sequences, None, rows).to(model.device)
+            answers[rows] = model.answers(batch).float().cpu().numpy()
+        yield len(rows)

@@ -1,0 +1,78 @@
+"""A trained model in a folder: save, load. transformers loads its encoder."""
+
+import json
+import shutil
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from minbert.config.recipe import Precision, TaskPlan
+from minbert.config.schema import fill
+from minbert.config.task import task_from
+from minbert.data.tokenizer import Text
+from minbert.encoder.init import seeded
+from minbert.encoder.pretrained import load_backbone, save_backbone, save_tensors
+from minbert.errors import UserError
+from minbert.files import put_in_place, write_json
+from minbert.model.multitask import Model
+from minbert.model.resolve import resolve_plan
+
+FORMAT = 1
+
+
+def save_model(folder: Path, model: Model, text: Text) -> None:
+    """The whole model in a folder of its own, swapped into place when it is complete."""
+    aside = folder.with_name(folder.name + ".tmp")
+    shutil.rmtree(aside, ignore_errors=True)
+    save_backbone(aside, model.bert, text)
+    state = {f"{name}.{key}": tensor for name, part in model.tasks.items() for key, tensor in part.state_dict().items()}
+    shared = {f"shared/{key}": tensor for key, tensor in model.shared.state_dict().items()}
+    save_tensors(state | shared, aside / "tasks.safetensors")
+    tasks = {
+        name: {
+            "task": part.task.as_settings(),
+            "plan": resolve_plan(part.plan, part.task, f"task '{name}'"),
+        }
+        for name, part in model.tasks.items()
+    }
+    write_json(aside / "minbert.json", {"format": FORMAT, "tasks": tasks})
+    put_in_place(aside, folder)
+
+
+def model_folder(path: Path) -> Path | None:
+    """The folder of the trained model in a run, or the path itself if it is such a folder."""
+    for folder in (path / "model", path, path / "model.old"):
+        if (folder / "minbert.json").is_file():
+            return folder
+    return None
+
+
+def load_model(path: Path, precision: Precision = "auto") -> tuple[Model, Text]:
+    """The best model of a run, ready to answer."""
+    folder = model_folder(path)
+    if folder is None:
+        if not path.exists():
+            raise UserError(f"{path}: no such run.", "`minbert train RECIPE --out RUN` makes one.")
+        raise UserError(f"{path}: holds no trained model.", "`minbert train RECIPE --out RUN` makes one.")
+    saved = json.loads((folder / "minbert.json").read_text(encoding="utf-8"))
+    if saved.get("format") != FORMAT:
+        raise UserError(f"{folder}: written by another version of minbert (format {saved.get('format')}).")
+    where = str(folder / "minbert.json")
+    tasks = {name: task_from(name, folder, entry["task"], where) for name, entry in saved["tasks"].items()}
+    plans = {name: fill(TaskPlan, entry["plan"], where, f"task '{name}'") for name, entry in saved["tasks"].items()}
+    bert, text = load_backbone(folder)
+    with seeded(0):  # the fresh heads are replaced at once, but making them draws random numbers
+        model = Model(bert, tasks, plans, where)
+    path = folder / "tasks.safetensors"
+    try:
+        state = load_file(path)
+    except (SafetensorError, OSError) as wrong:
+        raise UserError(f"{path}: the weights cannot be read: {wrong}", "Train the run again.") from None
+    for name, part in model.tasks.items():
+        own = {key.removeprefix(f"{name}."): tensor for key, tensor in state.items() if key.startswith(f"{name}.")}
+        part.load_state_dict(own)
+    shared = {key.removeprefix("shared/"): tensor for key, tensor in state.items() if key.startswith("shared/")}
+    model.shared.load_state_dict(shared)
+    model.place(precision, answering=True)
+    return model.eval(), text

@@ -1,0 +1,82 @@
+"""texts -> the answers of several tasks, each text read and encoded once where the tasks can share that."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import torch
+
+from minbert.data.batch import Sequences, by_length
+from minbert.data.tokenizer import Ragged, Text, most_characters
+from minbert.encoder.bert import NO_PORTS, Reads
+from minbert.inference.formats import Given
+from minbert.inference.loop import BUDGET, no_answers, sequences_for
+from minbert.model.multitask import Model
+from minbert.model.pairings import Pairing
+
+
+class Once(Text):
+    """A tokenizer that reads each column once, whichever tasks ask for it."""
+
+    def __init__(self, text: Text) -> None:
+        super().__init__(text.tokenizer)
+        self.read: dict[tuple[int, int], Ragged] = {}
+
+    def encode(self, texts: Sequence[str], most_tokens: int) -> Ragged:
+        key = (id(texts), most_characters(most_tokens))
+        if key not in self.read:
+            self.read[key] = super().encode(texts, most_tokens)
+        return self.read[key]
+
+
+def sharing(model: Model, names: Sequence[str]) -> list[list[str]]:
+    """The tasks in groups for which the encoder does the same work: the same texts laid out alike, and no adapters."""
+    groups: dict[object, list[str]] = {}
+    for name in names:
+        parts = model.task(name)
+        alike = parts.ports is NO_PORTS and type(parts.pairing).encode is Pairing.encode
+        key = (parts.task.text, parts.layout, parts.max_length) if alike else name
+        groups.setdefault(key, []).append(name)
+    return list(groups.values())
+
+
+class Answered:
+    """The answers of several tasks to the rows of some columns: iterating over it makes them.
+
+    Tells how much is done, from 0 to 1; then `given` has the answers of each task.
+    """
+
+    def __init__(self, model: Model, text: Text, names: Sequence[str], columns: Mapping[str, list[str]]) -> None:
+        self.model, self.text, self.names, self.columns = model, text, names, columns
+        self.given: dict[str, Given] = {}
+
+    def __iter__(self) -> Iterator[float]:
+        once = Once(self.text)
+        rows = len(next(iter(self.columns.values())))
+        groups = sharing(self.model, self.names)
+        done = 0
+        for group in groups:
+            parts = self.model.task(group[0])
+            texts = tuple(self.columns[name] for name in parts.task.text)
+            sequences = sequences_for(self.model, group[0], once, texts)
+            for name in group:
+                task = self.model.task(name).task
+                self.given[name] = Given(task, no_answers(task, rows), sequences.truncated)
+            for count in fill_group(self.model, group, sequences, self.given):
+                done += count
+                yield done / (rows * len(groups))
+
+
+def fill_group(model: Model, names: Sequence[str], sequences: Sequences, given: Mapping[str, Given]) -> Iterator[int]:
+    """Fill in the answers of tasks that share the encoder's work; tells how many rows each batch had."""
+    parts = {name: model.task(name) for name in names}
+    encoding = parts[names[0]]
+    reads: Reads = "all" if any(part.reads == "all" for part in parts.values()) else "first"
+    for rows in by_length(sequences.tokens, BUDGET):
+        model.eval()
+        with torch.inference_mode():
+            packed = sequences.pack(rows).to(model.device)
+            x_TD = encoding.pairing.encode(model.bert, packed, reads, encoding.ports)
+            for name, part in parts.items():
+                own_TD = x_TD if part.reads == reads else x_TD.index_select(0, packed.starts_S)
+                output_BO = part(own_TD, packed.firsts if part.reads == "first" else packed).float()
+                given[name].answers[rows] = part.loss.answers(output_BO).float().cpu().numpy()
+        yield len(rows)

@@ -1,0 +1,1 @@
+"""One encoder, and what each task adds to it."""

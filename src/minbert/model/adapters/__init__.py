@@ -1,0 +1,22 @@
+"""Adapters: a task's own small parts at the ports of the shared encoder (see `Ports` in bert.py)."""
+
+from collections.abc import Callable
+
+from minbert.model.adapters.base import Adapter
+from minbert.model.adapters.houlsby import Houlsby
+from minbert.model.adapters.lora import Lora
+from minbert.model.adapters.low_rank import LowRank
+from minbert.model.adapters.pal import Pal
+from minbert.model.adapters.pos_tags import PosTags
+from minbert.model.adapters.top_layer import TopLayer
+
+ADAPTERS: dict[str, Callable[..., Adapter]] = {
+    "houlsby": Houlsby,
+    "lora": Lora,
+    "low_rank": LowRank,
+    "pal": Pal,
+    "pos_tags": PosTags,
+    "top_layer": TopLayer,
+}
+
+__all__ = ["ADAPTERS", "Adapter"]

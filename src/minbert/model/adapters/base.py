@@ -1,0 +1,42 @@
+"""What every adapter offers: it fills some of the encoder's ports for one task's tokens.
+
+T tokens, D width of the encoder, Z size of the adapter.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+from torch import Tensor, nn
+
+from minbert.encoder.bert import ACTIVATIONS, Bert, Linear, Ports, initialise
+
+Activation = Literal["none", "gelu", "relu"]
+
+
+def activation_of(name: Activation) -> Callable[[Tensor], Tensor]:
+    return nn.Identity() if name == "none" else ACTIVATIONS[name]
+
+
+class Adapter(nn.Module, Ports):
+    # whether it reads the parts of speech of a batch
+    wants_tags = False
+
+    def __init__(self, bert: Bert) -> None:
+        super().__init__()
+
+
+class Bottleneck(nn.Module):
+    """D -> Z -> D. The way back starts at zero, so that a fresh adapter changes nothing."""
+
+    def __init__(self, width: int, size: int, activation: Activation) -> None:
+        super().__init__()
+        if size < 1:
+            raise ValueError(f"size {size} is not at least 1")
+        self.down = Linear(width, size, bias=False)
+        self.up = Linear(size, width, bias=False)
+        self.activation = activation_of(activation)
+        initialise(self.down)
+        nn.init.zeros_(self.up.weight)
+
+    def forward(self, x_TD: Tensor) -> Tensor:
+        return self.up(self.activation(self.down(x_TD)))  # type: ignore[no-any-return]

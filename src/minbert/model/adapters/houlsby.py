@@ -1,0 +1,27 @@
+"""After both sub-layers of each layer, before they are added and normed: A(y) = y + V^D GELU(V^E y).
+
+Houlsby et al. 2019, https://arxiv.org/abs/1902.00751
+"""
+
+from torch import Tensor, nn
+
+from minbert.encoder.bert import Bert
+from minbert.model.adapters.base import Activation, Adapter, Bottleneck
+
+
+class Houlsby(Adapter):
+    def __init__(self, bert: Bert, *, size: int = 204, activation: Activation = "gelu") -> None:
+        super().__init__(bert)
+        shape = bert.shape
+
+        def one_a_layer() -> nn.ModuleList:
+            return nn.ModuleList(Bottleneck(shape.width, size, activation) for _ in range(shape.layers))
+
+        self.after_attention = one_a_layer()
+        self.after_feed_forward = one_a_layer()
+
+    def attended(self, layer: int, y_TD: Tensor) -> Tensor:
+        return y_TD + self.after_attention[layer](y_TD)  # type: ignore[no-any-return]
+
+    def fed(self, layer: int, y_TD: Tensor) -> Tensor:
+        return y_TD + self.after_feed_forward[layer](y_TD)  # type: ignore[no-any-return]

@@ -1,0 +1,20 @@
+"""Beside each layer, a product of two thin matrices of its own: TS(h) = V^D V^E h.
+
+Stickland and Murray 2019 (there with an activation), https://arxiv.org/abs/1902.02671
+"""
+
+from torch import Tensor, nn
+
+from minbert.data.packed import Packed
+from minbert.encoder.bert import Bert
+from minbert.model.adapters.base import Activation, Adapter, Bottleneck
+
+
+class LowRank(Adapter):
+    def __init__(self, bert: Bert, *, size: int = 204, activation: Activation = "none") -> None:
+        super().__init__(bert)
+        shape = bert.shape
+        self.layers = nn.ModuleList(Bottleneck(shape.width, size, activation) for _ in range(shape.layers))
+
+    def beside(self, layer: int, x_TD: Tensor, packed: Packed) -> Tensor:
+        return self.layers[layer](x_TD)  # type: ignore[no-any-return]

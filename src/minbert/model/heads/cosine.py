@@ -1,0 +1,41 @@
+"""Two vectors -> their cosine, scaled to the range of the task's scores. Has no parameters.
+
+The scalings are those of the reports: A `shift`, E `relu`, C `sigmoid`; `raw` is for losses that know no unit.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from minbert.encoder.dropout import Dropout
+from minbert.model.heads.base import Head, Place
+
+Scaling = Literal["shift", "relu", "sigmoid", "raw"]
+# a cosine in [-1, 1] -> a share of the range in [0, 1], or the cosine itself
+SCALINGS: dict[Scaling, Callable[[Tensor], Tensor]] = {
+    "shift": lambda cosine: (cosine + 1) / 2,
+    "relu": functional.relu,
+    "sigmoid": torch.sigmoid,
+    "raw": lambda cosine: cosine,
+}
+
+
+class Cosine(Head):
+    def __init__(self, place: Place, *, dropout: float = 0.0, scaling: Scaling = "shift") -> None:
+        super().__init__()
+        place.demand_pair()
+        if place.task.kind != "score":
+            raise ValueError('gives a score, but the task is of kind "classify": take the head "linear"')
+        self.emits = "cosine" if scaling == "raw" else "score"
+        self.low, self.high = (0.0, 1.0) if scaling == "raw" else place.task.range
+        self.scale = SCALINGS[scaling]
+        # on the vectors: a cosine that is dropped itself would be the score of unrelated texts
+        self.dropout = Dropout(dropout, place.noise)
+
+    def forward(self, *vectors_BD: Tensor) -> Tensor:
+        u_BD, v_BD = (self.dropout(vector_BD) for vector_BD in vectors_BD)
+        share_B = self.scale(functional.cosine_similarity(u_BD, v_BD, dim=1))
+        return (self.low + share_B * (self.high - self.low))[:, None]

@@ -1,0 +1,40 @@
+"""Two vectors u, v -> (P u) . (P v), with one projection P for both. Report D, sections 3.3 and 5.1.
+
+D's product has neither scale nor bias, so vectors that are at all alike give large positive numbers. The
+loss `pearson` does not mind. For the log-odds of `bce`, `scaled` divides by the root of the size, as attention does
+(Vaswani et al. 2017), and `bias` adds a learned number.
+
+B examples, D width of a vector, P width of a projection.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from minbert.encoder.bert import initialise
+from minbert.model.heads.base import Head, Place
+
+
+class Dot(Head):
+    emits = "free"
+
+    def __init__(self, place: Place, *, size: int | None = None, scaled: bool = False, bias: bool = False) -> None:
+        """`size` is the width of the projections; left out, that of a vector."""
+        super().__init__()
+        place.demand_pair()
+        if place.outputs != 1:
+            raise ValueError(
+                f"gives one number, but the loss wants {place.outputs}: take another head, or the loss 'bce'"
+            )
+        if size is not None and size < 1:
+            raise ValueError(f"size {size} is not a width: it is at least 1")
+        self.projection = nn.Linear(place.width, size or place.width, bias=False)
+        initialise(self.projection)
+        self.divisor = math.sqrt(self.projection.out_features) if scaled else 1.0
+        self.bias = nn.Parameter(torch.zeros(1)) if bias else None
+
+    def forward(self, *vectors_BD: Tensor) -> Tensor:
+        u_BP, v_BP = (self.projection(vector_BD) for vector_BD in vectors_BD)
+        product_B1: Tensor = (u_BP * v_BP).sum(1, keepdim=True) / self.divisor
+        return product_B1 if self.bias is None else product_B1 + self.bias

@@ -1,0 +1,32 @@
+"""vectors -> output: dropout, then one linear layer over chosen features of the vectors.
+
+On ["u", "v", "|u-v|"] it is Sentence-BERT's (Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084).
+"""
+
+from torch import Tensor, nn
+
+from minbert.encoder.bert import initialise
+from minbert.encoder.dropout import Dropout
+from minbert.model.heads.base import Head, Place
+from minbert.model.heads.features import Features
+
+
+class Linear(Head):
+    emits = "free"
+
+    def __init__(
+        self,
+        place: Place,
+        *,
+        dropout: float = 0.1,
+        features: tuple[str, ...] = ("u", "v", "|u-v|"),
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.features = Features(place, features)
+        self.dropout = Dropout(dropout, place.noise)
+        self.output = nn.Linear(self.features.width, place.outputs, bias)
+        initialise(self.output)
+
+    def forward(self, *vectors_BD: Tensor) -> Tensor:
+        return self.output(self.dropout(self.features(*vectors_BD)))  # type: ignore[no-any-return]

@@ -1,0 +1,27 @@
+"""Two vectors -> two fully connected layers -> their cosine, scaled to the range. Report E, section 4.
+
+E's figure is lost and its text bears two readings. `tied`: both vectors go through both layers, with a ReLU
+between (without one the two layers would be one). Not tied: one layer a side.
+"""
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from minbert.encoder.bert import initialise
+from minbert.model.heads.base import Place
+from minbert.model.heads.cosine import Cosine, Scaling
+
+
+class ProjectedCosine(Cosine):
+    def __init__(self, place: Place, *, dropout: float = 0.0, scaling: Scaling = "relu", tied: bool = True) -> None:
+        super().__init__(place, dropout=dropout, scaling=scaling)
+        self.tied = tied
+        self.first = nn.Linear(place.width, place.width)
+        self.second = nn.Linear(place.width, place.width)
+        self.apply(initialise)
+
+    def forward(self, *vectors_BD: Tensor) -> Tensor:
+        u_BD, v_BD = vectors_BD
+        if not self.tied:
+            return super().forward(self.first(u_BD), self.second(v_BD))
+        return super().forward(*(self.second(functional.relu(self.first(x_BD))) for x_BD in (u_BD, v_BD)))

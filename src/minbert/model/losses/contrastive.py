@@ -1,0 +1,54 @@
+"""The second text of a pair among all second texts of the batch: -log softmax_j(cos(u_i, v_j) / temperature)_i.
+
+Supervised: the pairs that belong together are those with the label 1, or with a score in the upper part of the range;
+all other second texts of the batch, those of pairs that do not belong together too, are the wrong answers.
+Unsupervised, with the pairing "twice": the same text under another dropout mask. Trains the encoder, answers
+nothing. SimCSE, Gao et al. 2021, https://arxiv.org/abs/2104.08821
+
+B pairs, D width.
+"""
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from minbert.config.task import Task
+from minbert.model.losses.base import Loss
+
+
+class Contrastive(Loss):
+    reads = ("vectors",)
+    outputs = 1
+    answering = False
+    across_examples = True
+
+    def __init__(
+        self,
+        task: Task,
+        *,
+        temperature: float = 0.05,
+        positives: Literal["labels", "all"] = "labels",
+        threshold: float = 0.8,
+    ) -> None:
+        super().__init__(task)
+        if temperature <= 0:
+            raise ValueError(f"temperature {temperature} is not above 0")
+        if positives == "labels" and task.kind == "classify" and len(task.labels) != 2:
+            raise ValueError(
+                'reads from two labels which pairs belong together; set positives = "all" for single texts'
+            )
+        self.temperature = temperature
+        self.positives = positives
+        low, high = task.range if task.kind == "score" else (0.0, 1.0)
+        self.least = low + threshold * (high - low) if task.kind == "score" else 1.0
+
+    def forward(self, output_BO: Tensor, labels_B: Tensor) -> Tensor:
+        u_BD, v_BD = (functional.normalize(part_BD, dim=1) for part_BD in output_BO.chunk(2, 1))
+        scores_BB = u_BD @ v_BD.T / self.temperature
+        right_B = torch.arange(len(scores_BB), device=scores_BB.device)
+        each_B = functional.cross_entropy(scores_BB, right_B, reduction="none")
+        together_B = torch.ones_like(each_B) if self.positives == "all" else (labels_B >= self.least).to(each_B.dtype)
+        # a batch without a pair that belongs together teaches nothing
+        return (each_B * together_B).sum() / together_B.sum().clamp(min=1)

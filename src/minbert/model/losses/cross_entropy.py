@@ -1,0 +1,34 @@
+"""Cross-entropy over the labels, with class weights and label smoothing. A label may be one, or a share of each."""
+
+from torch import Tensor
+from torch.nn import functional
+
+from minbert.config.task import Task
+from minbert.model.losses.base import Loss
+
+
+class CrossEntropy(Loss):
+    reads = ("free",)
+
+    def __init__(self, task: Task, *, label_smoothing: float = 0.0) -> None:
+        super().__init__(task)
+        if task.kind != "classify":
+            raise ValueError("is for tasks of kind \"classify\"; take the loss 'mse'")
+        if not 0 <= label_smoothing < 1:
+            raise ValueError(f"label_smoothing {label_smoothing} is not between 0 and 1")
+        self.outputs = len(task.labels)
+        self.label_smoothing = label_smoothing
+
+    def forward(self, output_BO: Tensor, labels_B: Tensor) -> Tensor:
+        """`labels_B` holds the number of each label, or B x C the probability of every label."""
+        if labels_B.ndim == 1:
+            return functional.cross_entropy(output_BO, labels_B, self.weight_C, label_smoothing=self.label_smoothing)
+        labels_BC = labels_B.to(output_BO.dtype)
+        total = functional.cross_entropy(
+            output_BO, labels_BC, self.weight_C, label_smoothing=self.label_smoothing, reduction="sum"
+        )
+        # torch divides by the number of examples; by their weights, certain labels give the same either way
+        return total / (labels_BC.sum() if self.weight_C is None else (labels_BC @ self.weight_C).sum())
+
+    def answers(self, output_BO: Tensor) -> Tensor:
+        return output_BO.softmax(1)

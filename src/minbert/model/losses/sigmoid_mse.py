@@ -1,0 +1,16 @@
+"""Mean squared error of the output's sigmoid, scaled to the range of the task's scores. Report B, section 4.1."""
+
+from torch import Tensor
+from torch.nn import functional
+
+from minbert.model.losses.base import ScoreLoss
+
+
+class SigmoidMeanSquaredError(ScoreLoss):
+    reads = ("free",)
+
+    def forward(self, output_BO: Tensor, labels_B: Tensor) -> Tensor:
+        return functional.mse_loss(self.answers(output_BO), labels_B.to(output_BO.dtype))
+
+    def answers(self, output_BO: Tensor) -> Tensor:
+        return self.low + (self.high - self.low) * output_BO[:, 0].sigmoid()

@@ -1,0 +1,48 @@
+"""Two passes, then each text's tokens attend to those of the other, with the same weights both ways.
+
+A = softmax(Q K' / sqrt(d)) V with Q of one text, K and V of the other; no residual unless asked for.
+"""
+
+from torch import Tensor
+
+from minbert.config.task import Task
+from minbert.data.packed import Packed
+from minbert.encoder.bert import Bert, Linear, Norm, Reads, initialise
+from minbert.encoder.dropout import Dropout
+from minbert.model.pairings.base import Pairing
+from minbert.model.pairings.meeting import Meeting
+
+
+class CrossAttention(Pairing):
+    layout = "apart"
+    reads: Reads = "all"
+
+    def __init__(
+        self,
+        bert: Bert,
+        task: Task,
+        *,
+        heads: int | None = None,
+        dropout: float = 0.3,
+        residual: bool = False,
+        shared: str | None = None,
+    ) -> None:
+        """`shared`: a name; tasks that write the same one share the weights."""
+        super().__init__(bert, task)
+        self.paired = task.paired
+        if not task.paired:
+            # a single text has no other to look at: it passes through, as it does through the other pairings
+            self.reads = "first"
+            return
+        self.shared = shared or None
+        self.dropout = Dropout(dropout, bert.noise)
+        self.meeting = Meeting(bert, heads or bert.shape.heads, bert.shape.attention_dropout, bias=True)
+        self.output = Linear(bert.shape.width, bert.shape.width)
+        self.norm = Norm(bert.shape.width, bert.shape.norm_epsilon) if residual else None
+        initialise(self.output)
+
+    def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:
+        if not self.paired:
+            return x_TD
+        y_TD = self.output(self.meeting(self.dropout(x_TD), *packed.crossed))
+        return y_TD if self.norm is None else self.norm(x_TD + y_TD)  # type: ignore[no-any-return]

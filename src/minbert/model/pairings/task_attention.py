@@ -1,0 +1,69 @@
+"""The task's own attention layers above the encoder: self-attention for single texts, cross-attention for pairs.
+
+A self layer has query, key, value and output matrices. A cross layer has one more, GELU between the two:
+O(GELU(I(heads))). No residual, no norm, no bias: after it the first token is a weighted mean of all tokens.
+"""
+
+from typing import Literal
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from minbert.config.task import Task
+from minbert.data.packed import Grid, Packed
+from minbert.encoder.bert import Bert, Linear, initialise
+from minbert.model.pairings.base import Pairing
+from minbert.model.pairings.meeting import Meeting
+
+
+class TaskAttention(Pairing):
+    layout = "apart"
+    reads = "all"
+
+    def __init__(
+        self,
+        bert: Bert,
+        task: Task,
+        *,
+        layers: int = 1,
+        start: Literal["default", "uniform"] = "default",
+        dropout: float | None = None,
+        norm: bool = False,
+    ) -> None:
+        """`start`: N(0, 0.02), or every weight from U(0.9, 1), which makes all tokens count nearly the same.
+
+        `norm`: each layer's output is normed, without parameters; several layers of U(0.9, 1) overflow without it.
+        """
+        super().__init__(bert, task)
+        if layers < 1:
+            raise ValueError(f"layers {layers} is not at least 1")
+        rate = bert.shape.attention_dropout if dropout is None else dropout
+        self.paired = task.paired
+        self.layers = nn.ModuleList(TaskLayer(bert, rate, task.paired, norm) for _ in range(layers))
+        if start == "uniform":
+            for parameter in self.parameters():
+                nn.init.uniform_(parameter, 0.9, 1.0)
+
+    def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:
+        queries, keys = packed.crossed if self.paired else (packed.grid, packed.grid)
+        for layer in self.layers:
+            x_TD = layer(x_TD, queries, keys)
+        return x_TD
+
+
+class TaskLayer(nn.Module):
+    def __init__(self, bert: Bert, dropout: float, crossed: bool, norm: bool) -> None:
+        super().__init__()
+        width = bert.shape.width
+        self.meeting = Meeting(bert, bert.shape.heads, dropout, bias=False)
+        self.between = Linear(width, width, bias=False) if crossed else None
+        self.output = Linear(width, width, bias=False)
+        self.epsilon = bert.shape.norm_epsilon if norm else None
+        self.apply(initialise)
+
+    def forward(self, x_TD: Tensor, queries: Grid, keys: Grid) -> Tensor:
+        y_TD = self.meeting(x_TD, queries, keys)
+        if self.between is not None:
+            y_TD = functional.gelu(self.between(y_TD))
+        y_TD = self.output(y_TD)
+        return y_TD if self.epsilon is None else functional.layer_norm(y_TD, y_TD.shape[-1:], eps=self.epsilon)

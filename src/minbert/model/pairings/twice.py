@@ -1,0 +1,36 @@
+"""Every text in two passes that differ only in their dropout: two vectors of one text. Of a pair, the first text.
+
+SimCSE, Gao et al. 2021. With `rates`, each pass drops at a rate drawn from them: S-SimCSE, Zhang et al. 2021,
+https://arxiv.org/abs/2111.11750
+"""
+
+import torch
+from torch import Tensor
+
+from minbert.config.task import Task
+from minbert.data.packed import Packed
+from minbert.encoder.bert import Bert, Ports, Reads
+from minbert.encoder.dropout import dropping
+from minbert.model.pairings.base import Pairing
+
+
+class Twice(Pairing):
+    layout = "twice"
+
+    def __init__(self, bert: Bert, task: Task, *, rates: tuple[float, ...] = ()) -> None:
+        super().__init__(bert, task)
+        if not all(0 < rate < 1 for rate in rates):
+            raise ValueError("rates lie between 0 and 1")
+        self.rates = rates
+
+    def encode(self, bert: Bert, packed: Packed, reads: Reads, ports: Ports) -> Tensor:
+        if not self.rates or not self.training:
+            return super().encode(bert, packed, reads, ports)
+        passes = []
+        for half in packed.halves():
+            drawn = torch.randint(
+                len(self.rates), (), generator=bert.noise.generator, device=bert.noise.generator.device
+            )
+            with dropping(bert, self.rates[int(drawn)]):
+                passes.append(super().encode(bert, half, reads, ports))
+        return torch.cat(passes)

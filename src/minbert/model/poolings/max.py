@@ -1,0 +1,14 @@
+"""The largest value of each dimension over all tokens of the sequence, special ones included. Report E, section 4."""
+
+import torch
+from torch import Tensor
+
+from minbert.data.packed import Packed
+from minbert.model.poolings.base import Pooling
+
+
+class Max(Pooling):
+    def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:
+        lowest_SD = x_TD.new_full((len(packed.lengths_S), x_TD.shape[1]), -torch.inf)
+        # tokens that share the largest value share its gradient
+        return lowest_SD.scatter_reduce(0, packed.sequence_T[:, None].expand_as(x_TD), x_TD, "amax")

@@ -1,0 +1,116 @@
+"""(a model, what its training remembers) <-> a folder that is whole or ignored.
+
+step-000200/ holds weights.safetensors, memory.safetensors, memory.json, and manifest.json, written last, with the
+size and SHA-256 of each. It is written as step-000200.tmp/, synced, and renamed: a name without .tmp is complete.
+"""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from minbert.files import put_in_place, sha256, write_json
+from minbert.encoder.pretrained import save_tensors
+
+FORMAT = 1
+FILES = ("weights.safetensors", "memory.safetensors", "memory.json")
+# how memory.json says that a value is the tensor of its own name in memory.safetensors
+TENSOR = "__tensor__"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    step: int
+    weights: dict[str, Tensor]
+    memory: dict[str, Any]
+
+
+def save_checkpoint(folder: Path, step: int, model: nn.Module, memory: Mapping[str, Any], keep: int) -> None:
+    """Write one, then remove all but the newest `keep`."""
+    place = folder / f"step-{step:06d}"
+    aside = place.with_name(place.name + ".tmp")
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir(parents=True)
+    tensors: dict[str, Tensor] = {}
+    plain = lift(memory, "", tensors)
+    save_tensors(model.state_dict(), aside / FILES[0])
+    save_tensors(tensors, aside / FILES[1])
+    (aside / FILES[2]).write_text(json.dumps(plain), encoding="utf-8")
+    kept = {name: {"bytes": (aside / name).stat().st_size, "sha256": sha256(aside / name)} for name in FILES}
+    write_json(aside / "manifest.json", {"format": FORMAT, "step": step, "files": kept})
+    put_in_place(aside, place)
+    for _, old in sorted(complete(folder).items())[:-keep]:
+        shutil.rmtree(old)
+
+
+def complete(folder: Path) -> dict[int, Path]:
+    """The checkpoints in a folder that were finished, by step."""
+    found: dict[int, Path] = {}
+    for path in sorted(folder.glob("step-*")):
+        # .old: its successor was being put in its place; where that is there, it sorts first
+        if match := re.fullmatch(r"step-(\d+)(?:\.old)?", path.name):
+            found.setdefault(int(match[1]), path)
+    return found
+
+
+def load_newest(folder: Path) -> tuple[Checkpoint | None, list[str]]:
+    """The newest checkpoint that is whole, and newer ones that are passed over, each with the reason."""
+    skipped = [f"step {int(path.name[5:-4])} incomplete, ignored" for path in sorted(folder.glob("step-*.tmp"))]
+    for step, path in sorted(complete(folder).items(), reverse=True):
+        wrong = next(faults(path), None)
+        if wrong is not None:
+            skipped.append(f"step {step} damaged, ignored: {wrong}")
+            continue
+        memory = json.loads((path / FILES[2]).read_text(encoding="utf-8"))
+        return Checkpoint(step, load_file(path / FILES[0]), lower(memory, load_file(path / FILES[1]))), skipped
+    return None, skipped
+
+
+def faults(path: Path) -> Iterator[str]:
+    """What is wrong with a checkpoint's files."""
+    try:
+        manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+        files = manifest["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        yield "manifest.json cannot be read"
+        return
+    if manifest.get("format") != FORMAT:
+        yield f"written by another version of minbert (format {manifest.get('format')})"
+        return
+    for name in FILES:
+        if not (path / name).is_file():
+            yield f"{name} is missing"
+        elif (path / name).stat().st_size != files[name]["bytes"]:
+            yield f"{name} has {(path / name).stat().st_size:,} bytes, not {files[name]['bytes']:,}"
+        elif sha256(path / name) != files[name]["sha256"]:
+            yield f"{name}: sha256 mismatch"
+
+
+def lift(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
+    """The value as JSON can hold it; its tensors go into `tensors`, by their place."""
+    if isinstance(value, Tensor):
+        # a copy: safetensors refuses tensors that share their memory
+        tensors[name] = value.detach().cpu().clone().contiguous()
+        return TENSOR
+    if isinstance(value, Mapping):
+        return {key: lift(item, f"{name}/{key}", tensors) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [lift(item, f"{name}/{i}", tensors) for i, item in enumerate(value)]
+    return value
+
+
+def lower(value: Any, tensors: Mapping[str, Tensor], name: str = "") -> Any:
+    """What was lifted, as it was."""
+    if value == TENSOR:
+        return tensors[name]
+    if isinstance(value, dict):
+        return {key: lower(item, tensors, f"{name}/{key}") for key, item in value.items()}
+    if isinstance(value, list):
+        return [lower(item, tensors, f"{name}/{i}") for i, item in enumerate(value)]
+    return value

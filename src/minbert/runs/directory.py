@@ -1,0 +1,215 @@
+"""A run's directory: make it, and what it says of itself.
+
+recipe.toml and tasks/ (as resolved), run.json (state, versions, fingerprints, scores), metrics.jsonl,
+events/ (TensorBoard), curves.png, predictions/, model/ (the best model: transformers loads its encoder).
+"""
+
+import hashlib
+import json
+import os
+import platform
+import shlex
+import shutil
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO, Any
+
+import tomli_w
+
+from minbert import __version__
+from minbert.files import differences, hold, sha256, write_json, write_text
+from minbert.errors import UserError
+from minbert.training.prepare import Prepared
+from minbert.config.recipe import Recipe
+from minbert.training.resolve import resolve_recipe
+from minbert.data.dataset import Examples, locate, read_examples, read_split
+from minbert.config.task import Task, read_task
+
+
+def check_free(path: Path, force: bool) -> None:
+    """A run needs a directory of its own: refuse one that holds anything, but for an old run if `force` is said."""
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+        return
+    if not force:
+        raise UserError(
+            f"{path}: exists already; a run needs a directory of its own.",
+            "Name another --out, or replace the old run with --force.",
+        )
+    if not (path / "run.json").is_file():
+        raise UserError(f"{path}: is not a run, so --force does not remove it.", "Name another --out.")
+    with locked(path):
+        pass
+
+
+def locked(path: Path) -> closing[IO[str]]:
+    """Only one process works in a run's directory."""
+    return closing(hold(path))
+
+
+def create(path: Path, about: dict[str, Any], force: bool) -> None:
+    """A run directory that says at once what it is."""
+    check_free(path, force)
+    if path.exists() and any(path.iterdir()):
+        shutil.rmtree(path)
+    path.mkdir(parents=True, exist_ok=True)
+    write_json(path / "run.json", about)
+
+
+def write_recipe(path: Path, ready: Prepared) -> None:
+    """The recipe as it was resolved, its tasks beside it: `minbert train RUN/recipe.toml` does it again."""
+    table = resolve_recipe(ready.recipe, ready.tasks)
+    (path / "tasks").mkdir()
+    for name, task in ready.tasks.items():
+        table["tasks"][name]["task"] = f"tasks/{name}.toml"
+        settings = task.as_settings()
+        for part, rows in (("train", ready.train), ("dev", ready.dev)):
+            if part in settings["files"]:
+                settings["files"][part] = str(rows[name].examples.path.resolve())
+        (path / "tasks" / f"{name}.toml").write_text(tomli_w.dumps(settings), encoding="utf-8")
+    # last: with it, the run can be resumed
+    write_text(path / "recipe.toml", tomli_w.dumps(table))
+
+
+def read_run(path: Path) -> dict[str, Any]:
+    """run.json of a run."""
+    try:
+        run = json.loads((path / "run.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(
+            f"{path}: not a run: it has no run.json.", "`minbert train RECIPE --out RUN` makes one."
+        ) from None
+    except ValueError as wrong:
+        raise UserError(f"{path / 'run.json'}: not JSON: {wrong}") from None
+    assert isinstance(run, dict)
+    return run
+
+
+def about_this_run(ready: Prepared, skip_bad_rows: bool) -> dict[str, Any]:
+    """What a reader needs to know to trust the numbers or to get them again."""
+    data = {
+        f"{name} {part}": rows[name].examples.path
+        for part, rows in (("train", ready.train), ("dev", ready.dev))
+        for name in ready.tasks
+    }
+    recipe = settled(ready.recipe, ready.tasks)
+    package = Path(__file__).parents[1]
+    return {
+        "state": "running",
+        "pid": os.getpid(),
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "command": shlex.join(sys.argv),
+        "seed": ready.recipe.seed,
+        "backbone": ready.recipe.backbone,
+        "device": str(ready.model.device),
+        "computes_in": str(ready.model.bert.dtype).removeprefix("torch."),
+        "skip_bad_rows": skip_bad_rows,
+        "versions": {name: version(name) for name in ("torch", "tokenizers")}
+        | {"minbert": __version__, "python": platform.python_version()},
+        "recipe": recipe,
+        # as the tasks name them; tasks/ has their full paths
+        "files": {name: asdict(task.files) for name, task in ready.tasks.items()},
+        "sha256": {
+            "data": {name: sha256(path) for name, path in data.items()},
+            "backbone": {path.name: sha256(path) for path in backbone_files(ready.backbone)},
+            "recipe": hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest(),
+            "code": hashlib.sha256(b"".join(p.read_bytes() for p in sorted(package.rglob("*.py")))).hexdigest(),
+        },
+    }
+
+
+def backbone_files(folder: Path) -> list[Path]:
+    """What a backbone is: weights, shape and vocabulary."""
+    return sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".bin", ".json", ".txt"))
+
+
+def settled(recipe: Recipe, tasks: Mapping[str, Task]) -> dict[str, Any]:
+    """The recipe with every default and its tasks written out, the same wherever its files lie."""
+    table = resolve_recipe(recipe, tasks)
+    for name, task in tasks.items():
+        table["tasks"][name]["task"] = {key: value for key, value in task.as_settings().items() if key != "files"}
+    # as it comes back from a file
+    return json.loads(json.dumps(table))  # type: ignore[no-any-return]
+
+
+def what_counts(table: Mapping[str, Any]) -> dict[str, Any]:
+    """A settled recipe without what changes no number: what is said of it, where its weights lie, what is watched."""
+    left: dict[str, Any] = json.loads(json.dumps(table))
+    for name in ("about", "backbone"):
+        left.pop(name, None)
+    left["selection"].pop("cosines", None)
+    for plan in left["tasks"].values():
+        plan.get("task", {}).pop("about", None)
+    return left
+
+
+def check_same(path: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
+    """A resumed run must be the run that it was: the same recipe, data, backbone and precision."""
+    # the weights themselves are looked at below
+    recipes = differences(*(what_counts(each["recipe"]) for each in (then, now)))
+    changed = [f"recipe: {name} is {new}, it was {old}" for name, old, new in recipes]
+    for what in ("data", "backbone"):
+        old, new = then["sha256"][what], now["sha256"][what]
+        changed += [f"{what}: {name} has changed" for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
+    if then["computes_in"] != now["computes_in"]:
+        changed.append(f"it computes in {now['computes_in']}, it computed in {then['computes_in']}")
+    if changed:
+        raise UserError(
+            "\n".join([f"{path}: cannot be resumed, since it would be another run:", *changed]),
+            "Put back what it was, or start a new run with another --out.",
+        )
+
+
+def other_versions(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """What may make the result differ in its last digits."""
+    notes = [
+        f"{name} {now['versions'][name]}, it was {old}: the result may differ from an uninterrupted run's"
+        for name, old in then["versions"].items()
+        if now["versions"].get(name) != old
+    ]
+    if then["sha256"]["code"] != now["sha256"]["code"]:
+        notes.append("minbert's code has changed: the result may differ from an uninterrupted run's")
+    return notes
+
+
+def list_runs(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """Every run below a folder, the oldest first, with what its run.json says."""
+    found = []
+    for path in sorted(folder.rglob("run.json")):
+        about = read_run(path.parent)
+        if about.get("state") == "running" and not is_locked(path.parent):
+            about |= {"state": "killed", "reason": "nobody works on it; `minbert resume` goes on"}
+        found.append((path.parent, about))
+    return sorted(found, key=lambda run: str(run[1].get("started", "")))
+
+
+def is_locked(path: Path) -> bool:
+    try:
+        with locked(path):
+            return False
+    except UserError:
+        return True
+
+
+def remove_checkpoints(path: Path) -> None:
+    """A finished run has its model; nobody will go on from before it."""
+    shutil.rmtree(path / "checkpoints", ignore_errors=True)
+
+
+def dev_rows(path: Path, task: Task, data_root: Path | None, skip_bad_rows: bool) -> Examples:
+    """The dev rows of a run's task: the files it was measured on, or those of the same names below a data root."""
+    if not (path / "run.json").is_file():
+        raise UserError(
+            f"{path}: a model without its run, so its dev files are not known.", "Name a file: --data TASK=FILE"
+        )
+    skip = skip_bad_rows or bool(read_run(path).get("skip_bad_rows"))
+    if data_root is None or task.files.dev is None or not (data_root / task.files.dev).is_file():
+        # nothing of that name below the data root: the very files of the run
+        task = replace(task, files=read_task(task.name, str((path / "tasks" / f"{task.name}.toml").resolve())).files)
+    if task.files.dev is None:
+        return read_split(task, data_root, skip_bad_rows=skip)[2]
+    return read_examples(locate(task, "dev", data_root), task, skip_bad_rows=skip)

@@ -1,0 +1,115 @@
+"""Several runs -> one that answers: with the mean of their weights, or with the mean of their answers."""
+
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from minbert.files import write_json
+from minbert.inference.ensemble import FORMAT, load_members
+from minbert.errors import UserError
+from minbert.data.metrics import direction
+from minbert.model.multitask import Model
+from minbert.runs.directory import check_free, read_run
+from minbert.inference.saved_model import load_model, model_folder, save_model
+from minbert.config.task import Task
+
+
+def make_soup(runs: Sequence[Path], out: Path, force: bool = False) -> None:
+    """The mean of the weights of runs of one shape. Wortsman et al. 2022."""
+    begin(runs, out, force)
+    model, text = load_model(runs[0], "fp32")
+    mean = {name: tensor.double() for name, tensor in model.state_dict().items()}
+    for path in runs[1:]:
+        other, _ = load_model(path, "fp32")
+        check_alike(runs[0], model, path, other)
+        for name, tensor in other.state_dict().items():
+            mean[name] += tensor
+    with torch.no_grad():
+        for name, tensor in model.state_dict().items():
+            tensor.copy_(mean[name] / len(runs))
+    renew(out)
+    save_model(out / "model", model, text)
+    describe(out, runs, dict.fromkeys(model.tasks, runs[0]), "soup")
+
+
+def make_ensemble(runs: Sequence[Path], out: Path, *, best: bool = False, force: bool = False) -> dict[str, list[Path]]:
+    """The models of runs side by side; returns who answers each task.
+
+    `best`: each task is answered only by the run with the best dev score; else by all that have it.
+    """
+    begin(runs, out, force)
+    known: dict[str, Task] = {}
+    asked: dict[str, list[Path]] = {}
+    for run in runs:
+        for member in load_members(run, "fp32"):
+            for name in member.tasks:
+                task = member.model.task(name).task
+                if known.setdefault(name, task).choices != task.choices:
+                    raise UserError(f"{run}: task '{name}' has other labels or another range than in {asked[name][0]}.")
+                asked.setdefault(name, []).append(run)
+    if best:
+        asked = {name: [best_of(known[name], those)] for name, those in asked.items()}
+    renew(out)
+    members = []
+    for number, run in enumerate(run for run in runs if any(run in those for those in asked.values())):
+        folder = model_folder(run)
+        if folder is None:
+            raise UserError(f"{run}: is an ensemble itself.", "Name the runs that it was made of.")
+        shutil.copytree(folder, out / "members" / str(number))
+        tasks = [name for name, those in asked.items() if run in those]
+        members.append({"folder": f"members/{number}", "from": str(run), "tasks": tasks})
+    describe(out, runs, {name: those[0] for name, those in asked.items()}, "ensemble")
+    # last: with it, the folder is an ensemble
+    write_json(out / "ensemble.json", {"format": FORMAT, "members": members})
+    return asked
+
+
+def best_of(task: Task, runs: Sequence[Path]) -> Path:
+    """The run with the best dev score of a task, by their run.json."""
+
+    def score(run: Path) -> float:
+        found: Mapping[str, Any] = read_run(run).get("scores", {}).get(task.name, {})
+        if task.metric not in found:
+            raise UserError(f"{run}: has no dev score of task '{task.name}'.", "Is the run finished?")
+        return direction(task.metric) * float(found[task.metric])
+
+    return max(runs, key=score)
+
+
+def begin(runs: Sequence[Path], out: Path, force: bool) -> None:
+    if len(runs) < 2:
+        raise UserError("There is nothing to merge in less than two runs.", "Name two or more.")
+    check_free(out, force)
+
+
+def renew(out: Path) -> None:
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+
+
+def describe(out: Path, runs: Sequence[Path], owners: Mapping[str, Path], what: str) -> None:
+    """What it was made of, and its tasks with where their data is, so that it can be measured like a run."""
+    (out / "tasks").mkdir()
+    for name, run in owners.items():
+        if (run / "tasks" / f"{name}.toml").is_file():
+            shutil.copy(run / "tasks" / f"{name}.toml", out / "tasks")
+    started = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+    write_json(out / "run.json", {"state": "finished", "started": started, what: [str(run) for run in runs]})
+
+
+def check_alike(first: Path, model: Model, path: Path, other: Model) -> None:
+    """The mean of weights means something only where each weight has the same place in both."""
+    own, theirs = ({name: tuple(tensor.shape) for name, tensor in each.state_dict().items()} for each in (model, other))
+    differing = sorted(name for name in own.keys() | theirs.keys() if own.get(name) != theirs.get(name))
+    if differing:
+        raise UserError(
+            f"{path}: not of the same shape as {first}: {len(differing)} weights differ, the first is {differing[0]}.",
+            "Weights are averaged only over runs of one recipe with other seeds; for others: `minbert ensemble`.",
+        )
+    for name, part in model.tasks.items():
+        if part.task.choices != other.task(name).task.choices:
+            raise UserError(f"{path}: task '{name}' has other labels or another range than in {first}.")

@@ -1,0 +1,1 @@
+"""How a model learns: stages, samplers, balancers, regularizers, the loop."""

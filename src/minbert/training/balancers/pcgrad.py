@@ -1,0 +1,12 @@
+"""PCGrad: where two tasks' gradients point against each other, each loses what it has against the other.
+
+For each task i and the others j in random order: if g_i . g_j < 0, g_i <- g_i - (g_i . g_j / |g_j|^2) g_j, with the g_j
+that was there at first; then the sum. Yu et al. 2020, algorithm 1, https://arxiv.org/abs/2001.06782; named by report B.
+"""
+
+from minbert.training.balancers.surgery import Surgery
+
+
+class PCGrad(Surgery):
+    def correct(self, one: str, other: str, product: float, norm: float, other_norm: float) -> float:
+        return -product / other_norm**2 if product < 0 < other_norm else 0.0

@@ -1,0 +1,89 @@
+"""(model, batches of each task) -> how far the tasks' gradients in the shared encoder point the same way.
+
+cos(g_i, g_j) = g_i . g_j / (|g_i| |g_j|), g_i the gradient of task i's plain loss by all weights of the encoder, those
+that a stage has frozen too. Below 0, a small step down one loss goes up the other. Yu et al. 2020 call that a conflict,
+https://arxiv.org/abs/2001.06782
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from minbert.data.batch import Batch, Sequences, make_batch
+from minbert.model.multitask import Model
+from minbert.training.balancers.per_task import Gradient, dot
+
+
+@dataclass(frozen=True)
+class Conflict:
+    # "sst quora": the cosine between the two; without tasks that have no slope here
+    cosines: dict[str, float]
+    # task: the length of its gradient
+    norms: dict[str, float]
+
+
+def in_batches(task: str, sequences: Sequences, labels: npt.NDArray[Any] | None, size: int) -> list[Batch]:
+    """All rows in batches of at most this size, as even as can be: some losses compare the rows of a batch."""
+    rows = np.array_split(np.arange(len(sequences)), -(-len(sequences) // size))
+    return [make_batch(task, sequences, labels, each) for each in rows]
+
+
+def gradient_of(model: Model, batches: Sequence[Batch]) -> Gradient:
+    """The gradient of the mean loss of one task's batches, a tensor for each of the encoder's weights.
+
+    Nothing that training remembers is touched; the model is left in evaluation mode.
+    """
+    weights = list(model.bert.parameters())
+    rows = sum(batch.examples for batch in batches)
+    total: Gradient = [None] * len(weights)
+    with undisturbed(model):
+        for batch in batches:
+            loss = model.loss(batch.to(model.device)) * (batch.examples / rows)
+            # not `backward`: that would add to what the weights hold for the optimiser
+            found = torch.autograd.grad(loss, weights, allow_unused=True)
+            total = [added(before, gradient) for before, gradient in zip(total, found, strict=True)]
+    return total
+
+
+def added(one: Tensor | None, other: Tensor | None) -> Tensor | None:
+    """None: the loss does not depend on this weight."""
+    return other if one is None else one if other is None else one.add_(other)
+
+
+@contextmanager
+def undisturbed(model: Model) -> Iterator[None]:
+    """Inside, no dropout, the whole encoder free, and the same random numbers each time, as hidden words need."""
+    noise, weights = model.bert.noise, list(model.bert.parameters())
+    generator, free = noise.generator, [weight.requires_grad for weight in weights]
+    model.eval()
+    model.bert.requires_grad_(True)
+    noise.generator = torch.Generator(generator.device).manual_seed(0)
+    try:
+        yield
+    finally:
+        noise.generator = generator
+        for weight, was in zip(weights, free, strict=True):
+            weight.requires_grad_(was)
+
+
+def compare(gradients: Mapping[str, Gradient]) -> Conflict:
+    """The cosine of each pair of tasks."""
+    norms = {task: math.sqrt(dot(gradient, gradient)) for task, gradient in gradients.items()}
+    # nothing points anywhere that has no length, as the gradient of a batch without a pair to learn from
+    sloping = [task for task, norm in norms.items() if 0 < norm < math.inf]
+    cosines = {
+        f"{one} {other}": dot(gradients[one], gradients[other]) / (norms[one] * norms[other])
+        for one, other in combinations(sloping, 2)
+    }
+    return Conflict(
+        {pair: max(-1.0, min(1.0, cosine)) for pair, cosine in cosines.items()},
+        {task: norm for task, norm in norms.items() if math.isfinite(norm)},
+    )

@@ -1,0 +1,226 @@
+"""recipe -> everything that training needs, read, built and checked, with no training done."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from minbert.config.recipe import Recipe
+from minbert.config.schema import build
+from minbert.config.task import METRICS, Task
+from minbert.data.batch import Sequences
+from minbert.data.dataset import Examples, balanced_weights, read_split, together
+from minbert.data.tokenizer import Text
+from minbert.encoder.bert import Bert, Shape
+from minbert.encoder.dropout import Noise
+from minbert.encoder.hub import find_backbone
+from minbert.encoder.init import blank, seeded
+from minbert.encoder.pretrained import load_backbone, read_config
+from minbert.errors import UserError, did_you_mean
+from minbert.inference.loop import sequences_for
+from minbert.model.multitask import Model, count
+from minbert.training.averages import AVERAGES
+from minbert.training.balancers import BALANCERS
+from minbert.training.balancers.base import Balancer
+from minbert.training.distillation import Teachers
+from minbert.training.loop import Learning
+from minbert.training.regularizers import REGULARISERS, Regulariser
+from minbert.training.schedules import SCHEDULES, Schedule
+from minbert.training.stages import Feed, plan_stages
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows of one task that are trained on, or that are measured on."""
+
+    examples: Examples
+    sequences: Sequences
+
+
+@dataclass(frozen=True)
+class Prepared:
+    recipe: Recipe
+    backbone: Path
+    tasks: dict[str, Task]
+    model: Model
+    text: Text
+    train: dict[str, Part]
+    dev: dict[str, Part]
+    learning: Learning
+
+
+def prepare(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False) -> Prepared:
+    """Whatever a user can have got wrong is found here, before the first step."""
+    backbone = find_backbone(recipe.backbone)
+    outline(recipe, recipe.read_tasks(), read_config(backbone)[0])
+    tasks, train_rows, dev_rows = read_data(recipe, data_root, skip_bad_rows)
+    model, text = build_model(recipe, tasks, backbone)
+    model.place(recipe.precision)
+
+    def laid_out(rows: dict[str, Examples]) -> dict[str, Part]:
+        return {name: Part(each, sequences_for(model, name, text, each.texts)) for name, each in rows.items()}
+
+    train, dev = laid_out(train_rows), laid_out(dev_rows)
+    return Prepared(recipe, backbone, tasks, model, text, train, dev, make_learning(recipe, model, text, train))
+
+
+def make_learning(recipe: Recipe, model: Model, text: Text, train: Mapping[str, Part]) -> Learning:
+    """The stages, and all that takes part in them."""
+    lengths = {name: model.task(name).max_length for name in train}
+    plans = plan_stages(recipe, {name: len(part.examples) for name, part in train.items()}, lengths)
+    feeds = {}
+    for name, part in train.items():
+        shorter = {plan.max_lengths[name] for plan in plans if name in plan.max_lengths} - {lengths[name]}
+        cut = {length: sequences_for(model, name, text, part.examples.texts, length) for length in shorter}
+        assert part.examples.labels is not None
+        feeds[name] = Feed(name, {lengths[name]: part.sequences, **cut}, part.examples.labels, recipe.seed)
+    tasks = {name: model.task(name).task for name in train}
+    return Learning(
+        plans,
+        feeds,
+        make_balancer(recipe, tasks),
+        make_schedule(recipe),
+        make_regularisers(recipe, model),
+        None if recipe.average is None else build("average", AVERAGES, recipe.average, recipe.where, model),
+        make_teachers(recipe, model, train),
+        recipe.optimiser,
+    )
+
+
+def make_teachers(recipe: Recipe, model: Model, train: Mapping[str, Part]) -> dict[int, Teachers]:
+    answering = {name: part.task for name, part in model.tasks.items() if part.loss.answering}
+    return {
+        number: Teachers(
+            stage.distil,
+            answering,
+            {name: train[name].examples.texts for name in stage.tasks or recipe.tasks if name in answering},
+            f"{recipe.where}: stage {number}",
+        )
+        for number, stage in enumerate(recipe.stages)
+        if stage.distil is not None
+    }
+
+
+def make_balancer(recipe: Recipe, tasks: Mapping[str, Task]) -> Balancer:
+    kinds = {name: task.kind for name, task in tasks.items()}
+    return build("balancer", BALANCERS, recipe.balancer, recipe.where, kinds, recipe.seed)
+
+
+def make_schedule(recipe: Recipe) -> Schedule:
+    settings = recipe.optimiser
+    return build("schedule", SCHEDULES, settings.schedule, recipe.where, settings.warmup, settings.learning_rate)
+
+
+def make_regularisers(recipe: Recipe, model: Model) -> dict[str, list[Regulariser]]:
+    return {
+        name: [
+            build("regulariser", REGULARISERS, spec, f"{recipe.where}: task '{name}'", model, name, recipe.seed)
+            for spec in plan.regularisers
+        ]
+        for name, plan in recipe.tasks.items()
+        if plan.regularisers
+    }
+
+
+def outline(recipe: Recipe, tasks: Mapping[str, Task], shape: Shape) -> Model:
+    """The model without weights or data: finds in the first second which parts of a recipe do not fit."""
+    check_mix(recipe, tasks)
+    make_balancer(recipe, tasks)
+    make_schedule(recipe)
+    plan_stages(recipe, dict.fromkeys(tasks, 1), {name: task.max_length for name, task in tasks.items()})
+    # labels that only the data will tell: two of them, as there are at least
+    known = {
+        name: task.with_labels(("0", "1")) if task.kind == "classify" and not task.labels else task
+        for name, task in tasks.items()
+    }
+    with blank():
+        model = Model(Bert(shape), known, recipe.tasks, recipe.where)
+    check_free(recipe, model)
+    make_regularisers(recipe, model)
+    if recipe.average is not None:
+        build("average", AVERAGES, recipe.average, recipe.where, model)
+    return model
+
+
+def check_free(recipe: Recipe, model: Model) -> None:
+    """A task without anything to learn in a stage, as a cosine has nothing of its own, is a mistake."""
+    layers = model.bert.shape.layers
+    for number, stage in enumerate(recipe.stages):
+        if stage.free.startswith("top ") and int(stage.free.removeprefix("top ")) > layers:
+            raise UserError(f"{recipe.where}: stage {number} frees the {stage.free} layers of {layers}.")
+        model.free(stage.free)
+        for name in stage.tasks or recipe.tasks:
+            borrowed = (parameter for layer in model.task(name).borrowed for parameter in layer.parameters())
+            learning = (*model.bert.parameters(), *model.task(name).parameters(), *borrowed)
+            if not any(parameter.requires_grad for parameter in learning):
+                raise UserError(
+                    f"{recipe.where}: stage {number} frees only {stage.free}, and task '{name}' has nothing there.",
+                    'Set free = "all", leave the task out of this stage, or give it another head.',
+                )
+    model.free("all")
+
+
+def read_data(
+    recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False
+) -> tuple[dict[str, Task], dict[str, Examples], dict[str, Examples]]:
+    """The tasks, with labels and class weights known, their training rows and their dev rows."""
+    tasks, train, dev = {}, {}, {}
+    read = together(lambda task: read_split(task, data_root, skip_bad_rows=skip_bad_rows), recipe.read_tasks().values())
+    for task, train_rows, dev_rows in read:
+        name = task.name
+        train[name], dev[name] = train_rows, dev_rows
+        labels = train[name].labels
+        if task.class_weights == "balanced" and labels is not None:
+            task = task.with_class_weights(balanced_weights(labels, len(task.labels)))
+        tasks[name] = task
+    return tasks, train, dev
+
+
+def build_model(recipe: Recipe, tasks: Mapping[str, Task], folder: Path) -> tuple[Model, Text]:
+    """The pretrained encoder with fresh heads; the seed decides the heads."""
+    with seeded(recipe.seed):
+        bert, text = load_backbone(folder, Noise(recipe.seed))
+        return Model(bert, tasks, recipe.tasks, recipe.where), text
+
+
+def check_mix(recipe: Recipe, tasks: Mapping[str, Task]) -> None:
+    where = f"{recipe.where}: selection.mix"
+    for name in recipe.selection.mix:
+        task, _, metric = name.partition(".")
+        if task not in tasks:
+            raise UserError(f"{where}: '{name}' should be task.metric. {did_you_mean(task, tasks)}")
+        known = METRICS[tasks[task].kind]
+        if metric not in known:
+            raise UserError(f"{where}: unknown metric '{metric}' of task '{task}'. {did_you_mean(metric, known)}")
+
+
+def count_parameters(recipe: Recipe, shape: Shape) -> dict[str, Any]:
+    """How many parameters a recipe's model has, and how many learn.
+
+    total; free (in at least one stage); encoder; of each task its own (which no other task uses), and of these the
+    adapters; layers that tasks share; free in each stage. A head whose labels only the data will tell is counted
+    with two.
+    """
+    tasks = recipe.read_tasks()
+    model = outline(recipe, tasks, shape)
+    stages, ever = [], set()
+    for stage in recipe.stages:
+        model.free(stage.free)
+        learning = {name: p.numel() for name, p in model.named_parameters() if p.requires_grad}
+        stages.append(sum(learning.values()))
+        ever |= set(learning)
+    return {
+        "total": count(model.parameters()),
+        "free": sum(p.numel() for name, p in model.named_parameters() if name in ever),
+        "encoder": count(model.bert.parameters()),
+        "tasks": {
+            name: {
+                "own": count(model.task(name).parameters()),
+                "adapters": count(model.task(name).adapters.parameters()),
+                "labels_known": task.kind == "score" or bool(task.labels),
+            }
+            for name, task in tasks.items()
+        },
+        "shared": {name.removeprefix("shared_"): count(part.parameters()) for name, part in model.shared.items()},
+        "stages": stages,
+    }

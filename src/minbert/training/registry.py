@@ -1,0 +1,53 @@
+"""All families of techniques by name: what a recipe may say, with settings and what each is."""
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from minbert.config.schema import describe, settings_of
+from minbert.model.resolve import FAMILIES as MODEL_FAMILIES
+from minbert.training.averages import AVERAGES
+from minbert.training.balancers import BALANCERS
+from minbert.training.regularizers import REGULARISERS
+from minbert.training.samplers import SAMPLERS
+from minbert.training.schedules import SCHEDULES
+
+# where a recipe names one: its family
+FAMILIES: dict[str, Mapping[str, Callable[..., Any]]] = {
+    **MODEL_FAMILIES,
+    "regularisers": REGULARISERS,
+    "sampler": SAMPLERS,
+    "balancer": BALANCERS,
+    "average": AVERAGES,
+    "schedule": SCHEDULES,
+}
+
+
+@dataclass(frozen=True)
+class Technique:
+    family: str
+    name: str
+    about: str
+    # setting: its default, or what it takes where a recipe must say it
+    settings: dict[str, Any]
+
+
+def techniques() -> list[Technique]:
+    found = []
+    for family, table in FAMILIES.items():
+        for name, make in table.items():
+            settings = {
+                key: describe(each.annotation) if each.default is each.empty else each.default
+                for key, each in settings_of(make).items()
+            }
+            found.append(Technique(family, name, about(make), settings))
+    return found
+
+
+def about(make: Callable[..., Any]) -> str:
+    """The first sentence of its own docstring, else of its file, which holds one technique."""
+    text = make.__dict__.get("__doc__") if inspect.isclass(make) else make.__doc__
+    text = text or sys.modules[make.__module__].__doc__ or ""
+    return " ".join(text.strip().split("\n\n")[0].split())

@@ -1,0 +1,31 @@
+"""A recipe with every default of every technique filled in: it means the same if defaults change."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from minbert.config.recipe import Recipe
+from minbert.config.schema import Spec, expand
+from minbert.config.task import Task
+from minbert.model.resolve import resolve_plan
+from minbert.training.registry import FAMILIES
+
+
+def resolve_recipe(recipe: Recipe, tasks: Mapping[str, Task]) -> dict[str, Any]:
+    """The recipe as a table that TOML can hold."""
+    table = recipe.as_table()
+    for name, task in tasks.items():
+        where = f"{recipe.where}: task '{name}'"
+        plan = resolve_plan(recipe.tasks[name], task, where)
+        plan["regularisers"] = [resolve_spec("regularisers", spec, where) for spec in plan["regularisers"]]
+        table["tasks"][name] = plan
+    for number, stage in enumerate(table["stages"]):
+        stage["sampler"] = resolve_spec("sampler", stage["sampler"], f"{recipe.where}: stage {number}")
+    table["balancer"] = resolve_spec("balancer", table["balancer"], recipe.where)
+    table["optimiser"]["schedule"] = resolve_spec("schedule", recipe.optimiser.schedule, recipe.where)
+    if recipe.average is not None:
+        table["average"] = resolve_spec("average", recipe.average, recipe.where)
+    return table
+
+
+def resolve_spec(family: str, spec: Spec, where: str) -> Spec:
+    return expand(family, FAMILIES[family], spec, where)
