@@ -4,7 +4,6 @@ T tokens, D width, F inner width.
 """
 
 import time
-from collections.abc import Mapping
 from functools import lru_cache
 
 import torch
@@ -12,10 +11,8 @@ import torch
 from minbert.config.recipe import Precision
 from minbert.data.packed import Packed
 from minbert.encoder.bert import Bert, Reads, Shape
+from minbert.encoder.precision import best_dtype
 
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
-# one of these, and products of bf16 are several times faster than those of fp32; without, they are emulated
-BF16_UNITS = ("amx_bf16", "avx512_bf16", "bf16")
 # a batch of a few dozen sentences
 TOKENS = 1024
 SECONDS = 0.05
@@ -23,17 +20,6 @@ SECONDS = 0.05
 
 def best_device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
-def best_dtype(precision: Precision, device: torch.device) -> torch.dtype:
-    """What to compute in: as asked, or what this device is fastest at."""
-    if precision != "auto":
-        return DTYPES[precision]
-    if device.type == "cuda":
-        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float32
-    # torch before 2.10 cannot tell
-    able: Mapping[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()
-    return torch.bfloat16 if any(able.get(unit) for unit in BF16_UNITS) else torch.float32
 
 
 def place(bert: Bert, precision: Precision, *, answering: bool = False) -> None:
