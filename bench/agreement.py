@@ -25,7 +25,7 @@ def our_scores(folder: Path, backbone: Path, task: TaskRows, seed: int) -> dict[
         "backbone": str(backbone.resolve()),
         "seed": seed,
         "tasks": {task.name: {"task": f"{task.name}.toml", "batch_size": BATCH, "pooling": "pooler"}},
-        "optimiser": {"learning_rate": peers.LEARNING_RATE, "warmup": 0.0},
+        "optimizer": {"learning_rate": peers.LEARNING_RATE, "warmup": 0.0},
         "stages": [{"epochs": 1}],
     }
     path.write_text(tomli_w.dumps(recipe), encoding="utf-8")
@@ -39,7 +39,7 @@ def their_answers(backbone: Path, task: TaskRows, seed: int) -> "np.ndarray[tupl
     order = np.random.default_rng(seed).permutation(len(task.train.texts[0]))
     batches = [order[i : i + BATCH].tolist() for i in range(0, len(order), BATCH)]
     for done, rows in enumerate(batches):
-        for group in training.optimisers[task.name].param_groups:
+        for group in training.optimizers[task.name].param_groups:
             group["lr"] = peers.LEARNING_RATE * (1 - done / len(batches))
         training.step(task.name, rows)
     return peers.answers(training.models[task.name], backbone, task)

@@ -2,7 +2,7 @@
 
 Its own backend="onnx" and backend="openvino" load their models through optimum. Where optimum does not install
 beside the current transformers, the same is done here without it: the exported model takes the place of
-transformers' inside sentence-transformers, which still tokenises, sorts, batches, pools and normalises.
+transformers' inside sentence-transformers, which still tokenizes, sorts, batches, pools and normalizes.
 """
 
 import contextlib
@@ -154,7 +154,7 @@ def export(folder: Path, path: Path) -> Path:
 
 
 def fuse(folder: Path, source: Path, target: Path) -> Path:
-    """ONNX Runtime's own optimisation of a BERT, as sentence-transformers' export_optimized_onnx_model asks for it."""
+    """ONNX Runtime's own optimization of a BERT, as sentence-transformers' export_optimized_onnx_model asks for it."""
     from onnxruntime.transformers.optimizer import optimize_model
     from transformers import AutoConfig
 

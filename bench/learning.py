@@ -17,7 +17,7 @@ from bench.sizes import BATCH
 # seconds for each token of a step, by task
 Costs = dict[str, float]
 SENTENCES, PAIRS = ("sst",), ("sts", "quora")
-# rows with which memory and optimiser are set up before the clock starts
+# rows with which memory and optimizer are set up before the clock starts
 WARM_UP = 4
 
 
@@ -73,14 +73,14 @@ def our_round(training: ours.Training, tasks: int) -> Costs:
 
 
 def their_round(training: peers.Training, batches: dict[str, list[list[int]]], half: bool) -> Callable[[], Costs]:
-    feeds = {name: cycle(each) for name, each in batches.items()}
+    loaders = {name: cycle(each) for name, each in batches.items()}
 
     def step(task: str) -> float:
         began = time.perf_counter()
-        tokens = training.step(task, next(feeds[task]), half)
+        tokens = training.step(task, next(loaders[task]), half)
         return (time.perf_counter() - began) / tokens
 
-    return lambda: {task: step(task) for task in feeds}
+    return lambda: {task: step(task) for task in loaders}
 
 
 def together(rounds: list[Costs], names: tuple[str, ...]) -> list[float]:

@@ -45,8 +45,8 @@ def in_training(context: Context) -> Result:
     for _ in tasks:
         training.step()
     tokens = sum(training.tokens(name) for name in tasks) // (len(tasks) * BATCHES)
-    shape = ours.encoder_shape(context.folder)
-    forward = forward_products(tokens, shape.width, shape.inner)
+    config = ours.encoder_config(context.folder)
+    forward = forward_products(tokens, config.hidden_size, config.intermediate_size)
     products = forward + backward_products(forward)
 
     def round_of_steps() -> float:
@@ -63,15 +63,15 @@ def in_answering(context: Context) -> Result:
     asked = ours.predictor(context.run)
     texts = data.sentences(list(context.tasks.values()), context.sizes.sentences)
     lengths = ours.token_counts(asked, texts)
-    shape = ours.encoder_shape(context.folder)
+    config = ours.encoder_config(context.folder)
     tokens, meetings = sum(lengths), sum(length**2 for length in lengths)
-    D, F = shape.width, shape.inner
-    work = shape.layers * (2 * tokens * (4 * D * D + 2 * D * F) + 4 * meetings * D)
+    D, F = config.hidden_size, config.intermediate_size
+    work = config.num_hidden_layers * (2 * tokens * (4 * D * D + 2 * D * F) + 4 * meetings * D)
     asked.embed(texts[:64])
 
     def round_of_answers() -> float:
         began = time.perf_counter()
-        asked.embed(texts, normalise=True)
+        asked.embed(texts, normalize=True)
         return work / (time.perf_counter() - began) / 1e9
 
     products = forward_products(ANSWER_TOKENS, D, F)

@@ -16,9 +16,9 @@ from bench.sizes import BATCH
 from minbert import __version__
 from minbert.config.loading import read_recipe
 from minbert.config.task import read_task, task_from
-from minbert.data.dataset import Examples, read_split
+from minbert.data.dataset import Dataset, read_split
 from minbert.data.metrics import score
-from minbert.encoder.bert import Bert, Shape
+from minbert.encoder.bert import Bert, BertConfig
 from minbert.encoder.hub import find_backbone
 from minbert.encoder.pretrained import load_backbone, read_config, save_backbone
 from minbert.inference.predictor import Predictor, load
@@ -52,7 +52,7 @@ def read_standard(data_root: Path) -> dict[str, TaskRows]:
     return found
 
 
-def plain(examples: Examples) -> Rows:
+def plain(examples: Dataset) -> Rows:
     assert examples.labels is not None
     return Rows(examples.texts, examples.labels)
 
@@ -97,8 +97,8 @@ class Training:
 
     def rewind(self) -> None:
         """The next step learns the first batch again."""
-        for feed in self.ready.learning.feeds.values():
-            feed.restore({"taken": 0})
+        for loader in self.ready.learning.loaders.values():
+            loader.restore({"taken": 0})
 
 
 def task_of(step: Step) -> str:
@@ -126,7 +126,7 @@ def embed_file(backbone: Path, source: Path, target: Path) -> None:
     from minbert.cli.embed import embed
 
     with silent():
-        embed(str(backbone), source, target, pooling="mean", normalise=True, max_length=256, force=True)
+        embed(str(backbone), source, target, pooling="mean", normalize=True, max_length=256, force=True)
 
 
 def answer_file(run: Path, task: str, source: Path, target: Path) -> None:
@@ -159,15 +159,15 @@ def token_counts(asked: Predictor, texts: list[str]) -> list[int]:
     return [int(length) + 2 for length in asked.text.encode(texts, 256).lengths]
 
 
-def encoder_shape(backbone: Path) -> Shape:
+def encoder_config(backbone: Path) -> BertConfig:
     return read_config(backbone)[0]
 
 
 def tiny_backbone(backbone: Path, target: Path) -> Path:
     """Random weights of a very small encoder with the real tokenizer: what is left is the pipeline around it."""
     _, text = load_backbone(backbone)
-    shape = Shape(layers=1, width=32, heads=2, inner=64)
+    config = BertConfig(num_hidden_layers=1, hidden_size=32, num_attention_heads=2, intermediate_size=64)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        save_backbone(target, Bert(shape), text)
+        save_backbone(target, Bert(config), text)
     return target

@@ -69,7 +69,7 @@ def classifier(folder: Path, task: TaskRows) -> Any:
 
 
 class Training:
-    """A plain transformers loop: one model a task, tokenised once, each batch padded to its longest row."""
+    """A plain transformers loop: one model a task, tokenized once, each batch padded to its longest row."""
 
     def __init__(self, folder: Path, tasks: Mapping[str, TaskRows]) -> None:
         need("transformers")
@@ -80,7 +80,7 @@ class Training:
         self.rows = {name: features(tokenizer, task.train) for name, task in tasks.items()}
         self.models = {name: classifier(folder, task).train() for name, task in tasks.items()}
         # fused, as the Trainer's default is
-        self.optimisers = {
+        self.optimizers = {
             name: torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, fused=True)
             for name, model in self.models.items()
         }
@@ -99,14 +99,14 @@ class Training:
 
     def step(self, task: str, rows: Sequence[int], half: bool = False) -> int:
         """One update of the weights; returns how many tokens were learned, padding not counted."""
-        model, optimiser = self.models[task], self.optimisers[task]
+        model, optimizer = self.models[task], self.optimizers[task]
         batch = self.collate([self.rows[task][i] for i in rows])
         with torch.autocast("cpu", torch.bfloat16, enabled=half):
             loss = model(**batch).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        optimiser.zero_grad()
+        optimizer.step()
+        optimizer.zero_grad()
         return int(batch["attention_mask"].sum())
 
 
@@ -124,7 +124,7 @@ def answers(model: Any, folder: Path, task: TaskRows) -> "np.ndarray[tuple[int, 
 
 
 def trainer_run(folder: Path, data: Path, name: str, out: Path) -> None:
-    """One epoch of one task by the Trainer: read, tokenise, train, measure, keep the best, write its answers.
+    """One epoch of one task by the Trainer: read, tokenize, train, measure, keep the best, write its answers.
 
     All that `minbert train` does as well; everything not named here is the Trainer's default.
     """

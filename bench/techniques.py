@@ -12,7 +12,7 @@ import numpy as np
 
 from bench.sizes import BATCH
 from minbert.config.loading import read_recipe
-from minbert.data.batch import make_batch
+from minbert.data.batch import collate
 from minbert.training.prepare import Prepared, prepare
 
 PLAIN = "joined, mean, no adapter"
@@ -45,7 +45,7 @@ def made(overrides: list[str], data_root: Path | None) -> Prepared:
 def seconds(ready: Prepared, rows: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> float:
     """Forwards and backwards through one batch."""
     ((task, part),) = ready.train.items()
-    batch = make_batch(task, part.sequences, part.examples.labels, rows)
+    batch = collate(task, part.sequences, part.examples.labels, rows)
     ready.model.train()
     began = time.perf_counter()
     ready.model.loss(batch).backward()  # type: ignore[no-untyped-call]

@@ -13,7 +13,7 @@ from torch import Tensor
 from minbert.config.schema import Spec, build
 from minbert.data.packed import Packed
 from minbert.data.pos_tags import TAGS
-from minbert.encoder.bert import NO_PORTS, SHAPES, Bert, Shape
+from minbert.encoder.bert import CONFIGS, NO_PORTS, Bert, BertConfig
 from minbert.errors import UserError
 from minbert.model.adapters import ADAPTERS, Adapter
 from minbert.model.adapters.stack import Stack
@@ -99,7 +99,16 @@ def test_adapters_beside_a_layer_are_summed_and_the_others_follow_one_another() 
 
 
 def small(layers: int = 1) -> Bert:
-    return Bert(Shape(layers=layers, width=2, heads=1, inner=4, vocabulary=60, positions=16)).eval()
+    return Bert(
+        BertConfig(
+            num_hidden_layers=layers,
+            hidden_size=2,
+            num_attention_heads=1,
+            intermediate_size=4,
+            vocab_size=60,
+            max_position_embeddings=16,
+        )
+    ).eval()
 
 
 def fill(module: Any, **weights: list[list[float]]) -> None:
@@ -169,7 +178,7 @@ def test_a_copied_top_layer_is_one_more_pass_through_the_last() -> None:
 
 def count(spec: Spec, shape: str = "base", matrices_only: bool = True) -> int:
     with torch.device("meta"):
-        adapter = make(spec, Bert(SHAPES[shape]))
+        adapter = make(spec, Bert(CONFIGS[shape]))
     return sum(p.numel() for p in adapter.parameters() if p.ndim > 1 or not matrices_only)
 
 
@@ -198,7 +207,7 @@ def test_three_pals_make_bert_base_a_twentieth_larger() -> None:
     assert 1 + three / (12 * 6 * 768**2) == pytest.approx(1.128, abs=5e-4)
     assert 1 + three / (12 * 12 * 768**2) == pytest.approx(1.064, abs=5e-4)
     with torch.device("meta"):
-        whole = sum(p.numel() for p in Bert(SHAPES["base"]).parameters())
+        whole = sum(p.numel() for p in Bert(CONFIGS["base"]).parameters())
     assert whole == 109_482_240
     assert 1 + three / whole == pytest.approx(1.0496, abs=5e-5)
     # eight tasks, as in the paper of the method

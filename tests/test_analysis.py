@@ -13,20 +13,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from minbert.analysis import analyse_run, analyse_task
+from minbert.analysis import analyze_run, analyze_task
 from minbert.analysis.baseline import baseline_of
 from minbert.analysis.calibration import calibrate
-from minbert.analysis.classes import analyse_classes, matthews
+from minbert.analysis.classes import analyze_classes, matthews
 from minbert.analysis.disagreement import disagree
 from minbert.analysis.hardest import hardest
 from minbert.analysis.intervals import interval, wilson
 from minbert.analysis.leaks import Training, find_leaks, read_training, trained_on
-from minbert.analysis.regression import analyse_scores
+from minbert.analysis.regression import analyze_scores
 from minbert.analysis.rows import alike_by_gold, rows_of
 from minbert.analysis.slices import Slice, slice_rows
 from minbert.analysis.tags import TAGS, tag_rows
 from minbert.config.task import Task, read_task
-from minbert.data.dataset import Examples
+from minbert.data.dataset import Dataset
 from minbert.data.metrics import classify_scores, pearson
 from minbert.errors import UserError
 from minbert.files import sha256
@@ -60,7 +60,7 @@ def given(task: Task, texts: Sequence[Sequence[str]], labels: Sequence[float], a
 
 def test_each_label_has_its_precision_recall_and_f1() -> None:
     # true a a b b c, answered a b b c c, as in the test of the metrics
-    found = analyse_classes(ABC, sure([0, 1, 1, 2, 2], 3), np.array([0, 0, 1, 1, 2]))
+    found = analyze_classes(ABC, sure([0, 1, 1, 2, 2], 3), np.array([0, 0, 1, 1, 2]))
     assert found.confusion == ((1, 1, 0), (0, 1, 1), (0, 0, 1))
     a, b, c = found.labels
     assert (a.label, a.support, a.answered) == ("a", 2, 1)
@@ -140,7 +140,7 @@ def test_no_temperature_mends_a_model_that_is_always_right() -> None:
 
 def test_bias_by_fifth_of_the_range() -> None:
     # gold 0, .5 | 1 (the second fifth begins with it) | 5 (the last one ends with it)
-    found = analyse_scores(STS, np.array([1.0, 0.5, 3.0, 4.0]), np.array([0.0, 0.5, 1.0, 5.0]))
+    found = analyze_scores(STS, np.array([1.0, 0.5, 3.0, 4.0]), np.array([0.0, 0.5, 1.0, 5.0]))
     assert [(each.low, each.high, each.rows, each.bias, each.mae) for each in found.fifths] == [
         (0, 1, 2, 0.5, 0.5),
         (1, 2, 1, 2, 2),
@@ -157,7 +157,7 @@ def test_bias_by_fifth_of_the_range() -> None:
 
 def test_many_points_are_thinned_evenly() -> None:
     gold = np.linspace(0, 5, 10_001)
-    points = analyse_scores(STS, gold, gold[::-1].copy()).points
+    points = analyze_scores(STS, gold, gold[::-1].copy()).points
     assert len(points) == 2000
     assert points[0][0] == 0 and points[-1][0] == 5
     assert max(b[0] - a[0] for a, b in pairwise(points)) < 0.004
@@ -433,13 +433,13 @@ def written(tmp_path: Path) -> Path:
     (run / "tasks/mine.toml").write_text("\n".join(settings + files), encoding="utf-8")
     (run / "run.json").write_text(json.dumps({"sha256": {"data": {"mine train": sha256(train)}}}), encoding="utf-8")
     task = read_task("mine", str(run / "tasks/mine.toml"))
-    examples = Examples((["good film!", "Fine", "Poor"],), np.array([1, 1, 0]), ["1", "2", "3"], [2, 3, 4], dev)
+    examples = Dataset((["good film!", "Fine", "Poor"],), np.array([1, 1, 0]), ["1", "2", "3"], [2, 3, 4], dev)
     write_answers(run / "predictions/mine-dev.csv", task, examples, np.array([[0.1, 0.9], [0.7, 0.3], [0.8, 0.2]]))
     return run
 
 
 def test_training_rows_are_found_by_the_tasks_of_the_run(written: Path) -> None:
-    found = analyse_run(written).tasks["mine"]
+    found = analyze_run(written).tasks["mine"]
     assert found.scores["accuracy"] == close(2 / 3)
     assert (found.leaks.rows, found.leaks.without, found.leaks.unread) == (1, 0.5, ())
     assert [each.tags for each in found.hardest] == [(), (), ("long", "in training")]
@@ -449,10 +449,10 @@ def test_training_rows_are_found_by_the_tasks_of_the_run(written: Path) -> None:
 def test_training_files_that_are_gone_or_changed_are_told_of(written: Path) -> None:
     train = written.parent / "train.csv"
     write_csv(train, "id,text,label", ["1,Fine,yes"])
-    leaks = analyse_run(written).tasks["mine"].leaks
+    leaks = analyze_run(written).tasks["mine"].leaks
     assert leaks.unread == (f"Task 'mine': its train file has changed since the run: {train}.",) and leaks.rows == 1
     train.unlink()
-    leaks = analyse_run(written).tasks["mine"].leaks
+    leaks = analyze_run(written).tasks["mine"].leaks
     assert (leaks.rows, leaks.sources) == (0, ())
     assert len(leaks.unread) == 1 and "train file is missing" in leaks.unread[0]
 
@@ -481,7 +481,7 @@ def trained(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_trained_run_is_analysed_as_it_was_scored(trained: Path) -> None:
-    found = analyse_run(trained, trained)
+    found = analyze_run(trained, trained)
     about = read_run(trained)
     assert set(found.tasks) == set(about["scores"]) == {"paraphrase", "sentiment", "similarity"}
     assert found.overall == pytest.approx(about["overall"], abs=1e-4)
@@ -499,7 +499,7 @@ def test_a_trained_run_is_analysed_as_it_was_scored(trained: Path) -> None:
 
 def test_runs_without_a_common_task_are_not_compared(trained: Path, written: Path) -> None:
     with pytest.raises(UserError, match="have no task in common: mine; paraphrase"):
-        analyse_run(written, trained)
+        analyze_run(written, trained)
 
 
 def test_a_task_that_only_one_run_has_is_told_of(written: Path) -> None:
@@ -507,22 +507,22 @@ def test_a_task_that_only_one_run_has_is_told_of(written: Path) -> None:
     shutil.copytree(written, other)
     shutil.copy(written / "tasks/mine.toml", written / "tasks/more.toml")
     shutil.copy(written / "predictions/mine-dev.csv", written / "predictions/more-dev.csv")
-    found = analyse_run(written, other)
+    found = analyze_run(written, other)
     assert found.notes == (f"Only {written} has task 'more'.",)
     assert found.tasks["mine"].disagreement is not None and found.tasks["more"].disagreement is None
 
 
 def test_a_folder_without_predictions_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no predictions of dev rows"):
-        analyse_run(tmp_path)
+        analyze_run(tmp_path)
 
 
 def test_an_analysis_is_plain_data() -> None:
     """Whoever shows it needs no numpy: every number is Python's own."""
     pairs = [("Where is it", "Where was it"), ("no way", "a way"), *[(f"word {i}", "other") for i in range(30)]]
     labels = [i % 2 for i in range(32)]
-    classes = analyse_task(given(QUORA, pairs, labels, sure([0] * 32, 2)), NOWHERE)
-    scores = analyse_task(given(STS, pairs, [i % 5 for i in range(32)], np.linspace(0, 5, 32)), NOWHERE)
+    classes = analyze_task(given(QUORA, pairs, labels, sure([0] * 32, 2)), NOWHERE)
+    scores = analyze_task(given(STS, pairs, [i % 5 for i in range(32)], np.linspace(0, 5, 32)), NOWHERE)
     for found in (classes, scores):
         plain = {key: value for key, value in asdict(found).items() if key != "task"}
         json.dumps(plain, allow_nan=False)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from minbert.config.task import Task, read_task
-from minbert.data.dataset import Examples, read_examples
+from minbert.data.dataset import Dataset, read_dataset
 from minbert.data.readers import read_columns
 from minbert.errors import UserError
 from minbert.inference.formats import write_answers, write_course
@@ -27,10 +27,10 @@ HOSTILE = [
 ]
 
 
-def examples_of(*texts: list[str], labels: Any = None, ids: list[str] | None = None) -> Examples:
+def examples_of(*texts: list[str], labels: Any = None, ids: list[str] | None = None) -> Dataset:
     count = len(texts[0])
     labels = None if labels is None else np.array(labels)
-    return Examples(texts, labels, ids or [f"id{i}" for i in range(count)], list(range(2, count + 2)), Path("x.csv"))
+    return Dataset(texts, labels, ids or [f"id{i}" for i in range(count)], list(range(2, count + 2)), Path("x.csv"))
 
 
 def columns_of(path: Path, columns: list[str]) -> list[list[Any]]:
@@ -44,7 +44,7 @@ def test_answers_of_a_classify_task_read_back_equal(tmp_path: Path, ending: str)
     probabilities = np.array([[0.75, 0.25], [0.125, 0.875], [1 / 3, 2 / 3]] * 3, dtype=np.float32)
     path = tmp_path / "new" / f"answers.{ending}"
     write_answers(path, task, examples, probabilities)
-    again = read_examples(path, task)
+    again = read_dataset(path, task)
     assert again.texts == (HOSTILE,) and again.ids == examples.ids
     assert again.labels is not None and again.labels.tolist() == [0, 1, 1] * 3
     found = columns_of(path, ["prediction", "probability", "p_bad", "p_good"])
@@ -62,7 +62,7 @@ def test_answers_of_a_score_task_read_back_equal(tmp_path: Path, ending: str) ->
     examples = examples_of(HOSTILE, HOSTILE[::-1], labels=[0.5 * i for i in range(9)])
     path = tmp_path / f"answers.{ending}"
     write_answers(path, task, examples, np.array([i + 0.12345 for i in range(9)], dtype=np.float32) / 2)
-    again = read_examples(path, task)
+    again = read_dataset(path, task)
     assert again.texts == (HOSTILE, HOSTILE[::-1])
     assert again.labels is not None and again.labels.tolist() == [0.5 * i for i in range(9)]
     assert [float(row[0]) for row in columns_of(path, ["prediction"])][:3] == [0.061725, 0.561725, 1.061725]
@@ -102,7 +102,7 @@ def test_an_unknown_ending_is_refused_before_anything_is_written(tmp_path: Path)
 # ---- the course's format ------------------------------------------------------------------------------
 
 
-def course(path: Path, name: str, examples: Examples, answers: Any) -> bytes:
+def course(path: Path, name: str, examples: Dataset, answers: Any) -> bytes:
     write_course(path / "new" / "out.csv", read_task(name), examples, answers)
     return (path / "new" / "out.csv").read_bytes()
 

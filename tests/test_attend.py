@@ -7,7 +7,7 @@ from torch import Tensor
 
 from minbert.data.packed import SIMILAR, Grid, Packed, lay_blocks, similar
 from minbert.encoder.attention import attend, attend_by_torch
-from minbert.encoder.dropout import Noise
+from minbert.encoder.dropout import DropoutGenerator
 
 H, K = 3, 4
 D = H * K
@@ -25,7 +25,7 @@ def meet(
 ) -> Tensor:
     if by_torch:
         return attend_by_torch(q_TD, kv_TW, queries, keys, H, dropout)
-    return attend(q_TD, kv_TW, queries, keys, H, dropout, Noise(3))
+    return attend(q_TD, kv_TW, queries, keys, H, dropout, DropoutGenerator(3))
 
 
 def random(*shape: int, seed: int = 0) -> Tensor:

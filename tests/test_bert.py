@@ -12,7 +12,7 @@ from minbert.data.packed import Packed, pack_padded
 from minbert.encoder.bert import ACTIVATIONS, Bert
 from minbert.encoder.hub import find_backbone
 from minbert.encoder.pretrained import load_bert
-from tests.tiny import tiny_bert, tiny_shape
+from tests.tiny import tiny_bert, tiny_config
 
 CLOSE = 1e-5
 
@@ -184,7 +184,11 @@ def test_shapes_of_the_original_berts_give_the_vectors_of_transformers(
     bert = load_bert(tmp_path).eval()
     # pytest keeps the folders of its last runs, and this file has up to 1.2 GB
     (tmp_path / "model.safetensors").unlink()
-    assert (bert.shape.layers, bert.shape.width, bert.shape.heads) == (layers, width, heads)
+    assert (bert.config.num_hidden_layers, bert.config.hidden_size, bert.config.num_attention_heads) == (
+        layers,
+        width,
+        heads,
+    )
     inputs = random_inputs()
     expected = theirs_packed(model, inputs)
     for batches in ([packed(inputs)], one_by_one(inputs)):
@@ -240,7 +244,7 @@ def test_gradients_are_those_of_transformers(tmp_path: Path) -> None:
 
 
 def test_training_has_dropout_and_the_same_seed_drops_the_same() -> None:
-    batch = packed(random_inputs(tiny_shape().vocabulary))
+    batch = packed(random_inputs(tiny_config().vocab_size))
     still_TD, _ = ours(tiny_bert(3).eval(), batch)
     first_TD, _ = ours(tiny_bert(3).train(), batch)
     again_TD, _ = ours(tiny_bert(3).train(), batch)

@@ -22,7 +22,7 @@ from minbert.config.task import Task
 from minbert.data import chunks
 from minbert.data import readers as columns
 from minbert.data.readers import Columns, read_columns
-from minbert.data.tokenizer import Text
+from minbert.data.tokenizer import Tokenizer
 from minbert.errors import UserError
 from minbert.inference.embed_file import Embedding
 from minbert.inference.formats import Column, form_of
@@ -116,13 +116,13 @@ def test_tasks_that_read_the_same_share_the_encoders_work(model: Predictor, tmp_
     assert tokens["mood stars topic"] == 2 * tokens["mood"]
 
 
-def test_each_text_is_tokenised_once_for_all_tasks(
+def test_each_text_is_tokenized_once_for_all_tasks(
     model: Predictor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[int] = []
-    chunks_of = Text.chunks
+    chunks_of = Tokenizer.chunks
     monkeypatch.setattr(
-        Text, "chunks", lambda self, texts, most: (read.append(len(texts)), chunks_of(self, texts, most))[1]
+        Tokenizer, "chunks", lambda self, texts, most: (read.append(len(texts)), chunks_of(self, texts, most))[1]
     )
     model.predict_file(["mood", "stars", "topic"], write_reviews(tmp_path / "in.csv", reviews(50)), tmp_path / "o.csv")
     assert read == [50]
@@ -491,17 +491,17 @@ def test_a_file_of_vectors_is_the_vectors_of_its_lines(
     texts = [*reviews(99), "", "Ünïcödé 🎈 \u2028 here"]
     source, output = tmp_path / "in.txt", tmp_path / "out.npy"
     source.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(texts).encode())
-    job = Embedding(model.model.bert, model.text, source, output, normalise=True)
+    job = Embedding(model.model.bert, model.text, source, output, normalize=True)
     for event in job:
         if event.answered >= 60:
             break
     job.journal.close()
     assert not output.exists()
-    *_, last = Embedding(model.model.bert, model.text, source, output, normalise=True, resume=True)
+    *_, last = Embedding(model.model.bert, model.text, source, output, normalize=True, resume=True)
     assert (last.before, last.answered) == (60, 101)
     vectors = np.load(output)
     assert vectors.dtype == np.float32
-    np.testing.assert_allclose(vectors, model.embed(texts, normalise=True), atol=1e-5)
+    np.testing.assert_allclose(vectors, model.embed(texts, normalize=True), atol=1e-5)
 
 
 def test_a_line_that_is_no_utf8_is_named_before_anything_is_done(model: Predictor, tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_unknown_setting(minbert: Minbert, tiny: Path, tmp_path: Path) -> None:
     )
     assert_mistake(said, "unknown setting 'dropuot' of head 'linear'. Did you mean 'dropout'?")
     said = minbert("train", "demo", "--out", tmp_path / "r", "--set", "optimizer.learning_rate=1")
-    assert_mistake(said, "unknown setting 'optimizer'", "Did you mean 'optimiser'?")
+    assert_mistake(said, "unknown setting 'optimizer'", "Did you mean 'optimizer'?")
 
 
 def test_missing_file_says_how_to_name_the_data(

@@ -14,9 +14,9 @@ import torch
 
 from minbert.config.recipe import TaskPlan
 from minbert.config.task import Task
-from minbert.data.batch import make_batch
-from minbert.encoder.bert import Bert, Shape
-from minbert.encoder.dropout import Noise
+from minbert.data.batch import collate
+from minbert.encoder.bert import Bert, BertConfig
+from minbert.encoder.dropout import DropoutGenerator
 from minbert.errors import UserError
 from minbert.inference.loop import sequences_for
 from minbert.inference.saved_model import load_model, save_model
@@ -26,7 +26,7 @@ from minbert.model.losses import LOSSES
 from minbert.model.multitask import Model, TaskParts
 from minbert.model.pairings import PAIRINGS
 from minbert.model.poolings import POOLINGS
-from tests.tiny import tiny_text, tiny_vocabulary
+from tests.tiny import tiny_tokenizer, tiny_vocabulary
 
 TEXTS = ["a good film", "what is the best song ?", "the dog runs", "no", "two men play in the water", "it is awful"]
 TASKS = {
@@ -52,10 +52,17 @@ Choice = tuple[str, dict[str, str]]
 
 
 def bert() -> Bert:
-    shape = Shape(layers=2, width=12, heads=2, inner=16, vocabulary=len(tiny_vocabulary()), positions=64)
+    config = BertConfig(
+        num_hidden_layers=2,
+        hidden_size=12,
+        num_attention_heads=2,
+        intermediate_size=16,
+        vocab_size=len(tiny_vocabulary()),
+        max_position_embeddings=64,
+    )
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        return Bert(shape, Noise(0))
+        return Bert(config, DropoutGenerator(0))
 
 
 def plan_of(chosen: dict[str, str]) -> TaskPlan:
@@ -113,16 +120,16 @@ def test_every_technique_is_in_some_combination() -> None:
 def test_two_steps_saved_loaded_and_the_same_answers(choice: Choice, tmp_path: Path) -> None:
     name, chosen = choice
     task, plan = TASKS[name], plan_of(chosen)
-    text = tiny_text(tmp_path / "text")
+    text = tiny_tokenizer(tmp_path / "text")
     with torch.random.fork_rng():
         torch.manual_seed(1)
         model = Model(bert(), {name: task}, {name: plan}, "test")
-    model.bert.marks = replace(model.bert.marks, cls=text.cls, sep=text.sep, mask=text.mask)
+    model.bert.special_tokens = replace(model.bert.special_tokens, cls=text.cls, sep=text.sep, mask=text.mask)
     columns = (TEXTS, TEXTS[::-1])[: len(task.text)]
     sequences = sequences_for(model, name, text, columns, 32)
     labels = np.array([0, 1, 1, 0, 1, 0]) if task.kind == "classify" else np.array([0.0, 5.0, 3.5, 1.0, 4.5, 2.0])
-    batch = make_batch(name, sequences, labels, np.arange(6))
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    batch = collate(name, sequences, labels, np.arange(6))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     model.train()
     for _ in range(2):
         loss = model.loss(batch)
@@ -131,15 +138,15 @@ def test_two_steps_saved_loaded_and_the_same_answers(choice: Choice, tmp_path: P
         own = dict(model.task(name).named_parameters())
         still = [key for key, parameter in own.items() if parameter.grad is None]
         assert not still, "every part of the task takes part"
-        optimiser.step()
-        optimiser.zero_grad()
+        optimizer.step()
+        optimizer.zero_grad()
     save_model(tmp_path / "model", model, text)
     again, _ = load_model(tmp_path, "fp32")
     if model.task(name).loss.answering:
         with torch.inference_mode():
             expected, found = model.eval().answers(batch), again.answers(batch)
         assert torch.equal(expected, found)
-        alone = make_batch(name, sequences, labels, np.array([3]))
+        alone = collate(name, sequences, labels, np.array([3]))
         with torch.inference_mode():
             torch.testing.assert_close(again.answers(alone), found[3:4], atol=1e-5, rtol=1e-4)
         # the losses that compare examples stretch small outputs to the labels' spread, so outputs are compared

@@ -42,7 +42,7 @@ def test_the_same_training_has_the_same_name_wherever_its_files_lie(tiny: Path, 
     assert content(short(tiny), data) == first
 
 
-@pytest.mark.parametrize("override", ["seed=1", "share=0.5", "optimiser.learning_rate=2e-4", "stages.0.epochs=3"])
+@pytest.mark.parametrize("override", ["seed=1", "share=0.5", "optimizer.learning_rate=2e-4", "stages.0.epochs=3"])
 def test_another_recipe_or_seed_is_another_training(tiny: Path, override: str) -> None:
     assert content(short(tiny, override), None) != content(short(tiny), None)
 

@@ -18,7 +18,7 @@ from tests.workbench import Minbert, demo_recipe, run_all
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a recipe that differs from the demo in one setting."""
     folder = tmp_path_factory.mktemp("home")
-    (folder / "fast.toml").write_text('extends = "demo"\n\n[optimiser]\nlearning_rate = 1e-3\n', encoding="utf-8")
+    (folder / "fast.toml").write_text('extends = "demo"\n\n[optimizer]\nlearning_rate = 1e-3\n', encoding="utf-8")
     return folder
 
 
@@ -43,7 +43,7 @@ def test_a_comparison_finds_what_its_runs_say(compared: Path, home: Path) -> Non
     other = str(home / "fast.toml")
     by = {each.label: each for each in found.contestants}
     assert set(by) == {"demo", other}
-    assert by[other].changes == (("optimiser.learning_rate", "0.0001", "0.001"),)
+    assert by[other].changes == (("optimizer.learning_rate", "0.0001", "0.001"),)
     for label, contestant in by.items():
         for seed, run in contestant.runs.items():
             said = json.loads((compared / run / "run.json").read_text(encoding="utf-8"))

@@ -25,11 +25,11 @@ from tests.workbench import demo_recipe, run_all
 # every way that a task can reach the encoder, with whatever remembers something or draws at random beside it
 EVERYTHING = (
     'tasks.sentiment.adapters=[{name = "lora"}, {name = "houlsby", size = 4}]',
-    'tasks.sentiment.regularisers=["mixout"]',
+    'tasks.sentiment.regularizers=["mixout"]',
     "tasks.paraphrase.pairing=cross_attention",
     'tasks.words={task = "demo/sentiment", pooling = "asked", head = "mlm", loss = "mlm"}',
     'tasks.questions={task = "demo/paraphrase", pairing = "apart", head = "vectors", loss = "contrastive"}',
-    "stages.0.sampler=prioritised",
+    "stages.0.sampler=prioritized",
     'average={name = "ema", decay = 0.5}',
     "balancer=pcgrad",
     "selection.rows=12",
@@ -113,7 +113,7 @@ def test_a_frozen_encoder_is_looked_at_too_and_left_as_it_was(tiny: Path) -> Non
     model.free("top 1")
     free = [parameter.requires_grad for parameter in model.parameters()]
     model.bert.pooler.weight.grad = torch.ones_like(model.bert.pooler.weight)
-    noise, everywhere = model.bert.noise.state(), torch.get_rng_state()
+    generator, everywhere = model.bert.dropout_generator.state(), torch.get_rng_state()
     weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     for task in TASKS:
         first, again = (gradient_of(model, batches_of(ready, task, 8, 8)) for _ in range(2))
@@ -121,10 +121,10 @@ def test_a_frozen_encoder_is_looked_at_too_and_left_as_it_was(tiny: Path) -> Non
         assert compare({"first": first, "again": again}).cosines["first again"] == pytest.approx(1, abs=1e-6)
         assert first[0] is not None and first[0].any()
     assert [parameter.requires_grad for parameter in model.parameters()] == free
-    assert torch.equal(model.bert.noise.state(), noise)
+    assert torch.equal(model.bert.dropout_generator.state(), generator)
     assert torch.equal(torch.get_rng_state(), everywhere)
     assert all(torch.equal(tensor, weights[name]) for name, tensor in model.state_dict().items())
-    # what the optimiser would use is untouched: one gradient as it was, the others not there
+    # what the optimizer would use is untouched: one gradient as it was, the others not there
     assert [name for name, parameter in model.named_parameters() if parameter.grad is not None] == [
         "bert.pooler.weight"
     ]

@@ -13,7 +13,7 @@ from minbert.config.schema import Spec, build
 from minbert.config.task import Task, read_task
 from minbert.data.batch import Layout
 from minbert.data.packed import Packed
-from minbert.encoder.bert import Bert, Shape
+from minbert.encoder.bert import Bert, BertConfig
 from minbert.errors import UserError
 from minbert.model.heads import HEADS
 from minbert.model.heads.base import Emits, Place
@@ -303,7 +303,16 @@ def test_mean_squared_error_is_in_the_unit_of_the_scores() -> None:
 
 # ---- combinations that make no sense are refused by name ----------------------------------------------
 
-BERT = Bert(Shape(layers=1, width=8, heads=2, inner=16, vocabulary=30, positions=16))
+BERT = Bert(
+    BertConfig(
+        num_hidden_layers=1,
+        hidden_size=8,
+        num_attention_heads=2,
+        intermediate_size=16,
+        vocab_size=30,
+        max_position_embeddings=16,
+    )
+)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from minbert.data.batch import lay_out
+from minbert.data.batch import encode_texts
 from minbert.encoder.pretrained import load_backbone
 from tests.hub_server import Hub
 from tests.tiny import tiny_backbone
@@ -115,7 +115,7 @@ def assert_computes_like(folder: Path, original: Path) -> None:
     vectors = []
     for place in (folder, original):
         bert, text = load_backbone(place)
-        packed = lay_out(text, (["A good film.", "Dogs and cats."],), "joined", 32).pack(torch.arange(2).numpy())
+        packed = encode_texts(text, (["A good film.", "Dogs and cats."],), "joined", 32).pack(torch.arange(2).numpy())
         with torch.no_grad():
             vectors.append(bert.eval()(packed))
     assert vectors[0].isfinite().all()

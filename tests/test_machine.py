@@ -16,18 +16,18 @@ from minbert.encoder.bert import Bert, Reads
 from minbert.encoder.device import matrix_rate, matrix_work
 from minbert.encoder.precision import best_dtype, bf16_speed, machine_key, try_bf16
 from minbert.errors import UserError
-from tests.tiny import tiny_shape
+from tests.tiny import tiny_config
 
 
 @pytest.mark.parametrize("reads", ["all", "first"])
 def test_the_work_is_what_torch_counts(reads: Reads) -> None:
     """On sequences of one length, where the grids have no holes that torch would count too."""
-    shape = tiny_shape()
+    config = tiny_config()
     packed = Packed(torch.arange(40) % 9, torch.zeros(40, dtype=torch.int64), torch.full((5,), 8))
     counter = FlopCounterMode(display=False)
     with counter, torch.no_grad():
-        Bert(shape).eval()(packed, reads)
-    assert matrix_work(shape, packed, reads) == counter.get_total_flops()
+        Bert(config).eval()(packed, reads)
+    assert matrix_work(config, packed, reads) == counter.get_total_flops()
 
 
 CPU = torch.device("cpu")

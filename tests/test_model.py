@@ -13,11 +13,11 @@ from safetensors.torch import load_file
 from minbert.config.recipe import Stage, TaskPlan
 from minbert.config.schema import Spec
 from minbert.config.task import Task
-from minbert.data.batch import lay_out, make_batch
+from minbert.data.batch import collate, encode_texts
 from minbert.errors import UserError
 from minbert.inference.saved_model import load_model, save_model
 from minbert.model.multitask import Model
-from tests.tiny import tiny_bert, tiny_text
+from tests.tiny import tiny_bert, tiny_tokenizer
 
 TASKS = {
     "mood": Task("mood", Path(), kind="classify", text=("a",), label="c", labels=(0, 1, 2)),
@@ -33,10 +33,10 @@ def model_of(**plans: TaskPlan) -> Model:
 
 
 def answers(model: Model, name: str, folder: Path, texts: tuple[list[str], ...] = TEXTS) -> torch.Tensor:
-    text = tiny_text(folder)
-    sequences = lay_out(text, texts[: len(TASKS[name].text)], model.task(name).layout, 32)
+    text = tiny_tokenizer(folder)
+    sequences = encode_texts(text, texts[: len(TASKS[name].text)], model.task(name).layout, 32)
     with torch.no_grad():
-        return model.eval()(make_batch(name, sequences, None, np.arange(3)))
+        return model.eval()(collate(name, sequences, None, np.arange(3)))
 
 
 @pytest.mark.parametrize("pairing", ["joined", "apart", "cross_attention", "task_attention"])
@@ -78,9 +78,9 @@ def crossed(**settings: Any) -> TaskPlan:
 
 
 def loss_of(model: Model, name: str, folder: Path) -> torch.Tensor:
-    sequences = lay_out(tiny_text(folder), TEXTS[: len(TASKS[name].text)], model.task(name).layout, 32)
+    sequences = encode_texts(tiny_tokenizer(folder), TEXTS[: len(TASKS[name].text)], model.task(name).layout, 32)
     labels = np.array([0, 1, 1]) if TASKS[name].kind == "classify" else np.array([0.5, 2.0, 5.0])
-    return model.train().loss(make_batch(name, sequences, labels, np.arange(3)))
+    return model.train().loss(collate(name, sequences, labels, np.arange(3)))
 
 
 def test_tasks_that_write_the_same_name_share_a_pairing(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_both_tasks_teach_what_they_share(tmp_path: Path) -> None:
 
 def test_what_is_shared_is_one_tensor_after_saving_and_loading(tmp_path: Path) -> None:
     model = model_of(same=crossed(), alike=TaskPlan(pairing=MEET, pooling="attention", shared="pairs"))
-    save_model(tmp_path / "model", model, tiny_text(tmp_path / "text"))
+    save_model(tmp_path / "model", model, tiny_tokenizer(tmp_path / "text"))
     saved = load_file(tmp_path / "model" / "tasks.safetensors")
     assert [key for key in saved if "meeting.query.weight" in key] == ["shared/shared_meet.meeting.query.weight"]
     again, _ = load_model(tmp_path, "fp32")

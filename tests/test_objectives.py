@@ -15,17 +15,17 @@ import minbert
 from minbert.config.loading import read_recipe
 from minbert.config.schema import build
 from minbert.config.task import Task
-from minbert.data.batch import Batch, lay_out
+from minbert.data.batch import Batch, encode_texts
 from minbert.data.packed import Packed
-from minbert.encoder.bert import Marks
-from minbert.encoder.dropout import Dropout, Noise, dropping
+from minbert.encoder.bert import SpecialTokens
+from minbert.encoder.dropout import Dropout, DropoutGenerator, dropping
 from minbert.errors import UserError
 from minbert.model.heads.base import Place
 from minbert.model.heads.mlm import MaskedLanguageModel
 from minbert.model.losses import LOSSES
 from minbert.model.pairings.twice import Twice
 from minbert.runs.events import Evaluated
-from tests.tiny import tiny_bert, tiny_text
+from tests.tiny import tiny_bert, tiny_tokenizer
 from tests.workbench import demo_recipe, run_all
 
 PAIR = Task("same", Path(), kind="classify", text=("a", "b"), label="c", labels=(0, 1))
@@ -81,7 +81,7 @@ def test_five_labels_do_not_say_what_belongs_together() -> None:
 def asked(count: int = 40_000, seed: int = 0) -> tuple[Batch, Batch]:
     """A long batch of the words 10 to 49 between marks, before and after it is prepared."""
     bert = tiny_bert(seed)
-    bert.marks = Marks(cls=1, sep=2, mask=3)
+    bert.special_tokens = SpecialTokens(cls=1, sep=2, mask=3)
     ids_T = torch.arange(count) % 40 + 10
     ids_T[::20], ids_T[19::20] = 1, 2
     packed = Packed(ids_T, torch.zeros_like(ids_T), torch.full((count // 20,), 20))
@@ -108,7 +108,7 @@ def test_fifteen_percent_are_asked_for_and_most_of_them_hidden() -> None:
 def test_even_a_single_word_is_asked_for() -> None:
     for seed in range(20):
         bert = tiny_bert(seed)
-        bert.marks = Marks(1, 2, 3)
+        bert.special_tokens = SpecialTokens(1, 2, 3)
         packed = Packed(torch.tensor([1, 30, 2]), torch.zeros(3, dtype=torch.int64), torch.tensor([3]))
         found = MaskedLanguageModel(Place(FIVE, bert, 1, 0)).prepare(Batch("words", packed, None, np.arange(1)))
         assert found.packed.asked_M.tolist() == [1]
@@ -123,7 +123,7 @@ def test_guesses_are_made_by_the_encoders_own_word_vectors() -> None:
     head(x_MD).sum().backward()
     assert bert.embeddings.word.weight.grad is not None
     own = sum(p.numel() for p in head.parameters())
-    assert own == 32 * 32 + 32 + 2 * 32 + bert.shape.vocabulary
+    assert own == 32 * 32 + 32 + 2 * 32 + bert.config.vocab_size
 
 
 def test_not_knowing_any_word_costs_the_logarithm_of_the_vocabulary() -> None:
@@ -135,8 +135,8 @@ def test_not_knowing_any_word_costs_the_logarithm_of_the_vocabulary() -> None:
 
 
 def test_a_text_twice_gives_two_vectors_that_only_dropout_tells_apart(tmp_path: Path) -> None:
-    text, bert = tiny_text(tmp_path), tiny_bert()
-    packed = lay_out(text, (["a good film", "the dog"],), "twice", 32).pack(np.arange(2))
+    text, bert = tiny_tokenizer(tmp_path), tiny_bert()
+    packed = encode_texts(text, (["a good film", "the dog"],), "twice", 32).pack(np.arange(2))
     first, second = packed.halves()
     assert torch.equal(first.ids_T, second.ids_T) and first.lengths_S.tolist() == second.lengths_S.tolist()
     for rates, training in (((), True), ((0.1, 0.5), True), ((), False)):
@@ -147,8 +147,8 @@ def test_a_text_twice_gives_two_vectors_that_only_dropout_tells_apart(tmp_path: 
 
 
 def test_each_pass_drops_at_a_rate_of_its_own() -> None:
-    noise = Noise(0)
-    part, still = Dropout(0.1, noise), Dropout(0.0, noise)
+    generator = DropoutGenerator(0)
+    part, still = Dropout(0.1, generator), Dropout(0.0, generator)
     both = torch.nn.ModuleList([part, still])
     with dropping(both, 0.5):
         assert (part.rate, still.rate) == (0.5, 0.0)

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import torch
 
-from minbert.config.recipe import Optimiser, Stage
-from minbert.encoder.bert import Bert, Shape
+from minbert.config.recipe import Optimizer, Stage
+from minbert.encoder.bert import Bert, BertConfig
 from minbert.model.multitask import Model
 from minbert.training.loop import clip
-from minbert.training.optim import AdamW, FusedAdamW, make_optimiser, moments, restore_moments, set_rates
+from minbert.training.optim import AdamW, FusedAdamW, make_optimizer, moments, restore_moments, set_rates
 from minbert.training.prepare import prepare
 from minbert.training.schedules import SCHEDULES
 from tests.workbench import demo_recipe
@@ -26,11 +26,11 @@ def descend(make: Any, steps: int = 20, **settings: object) -> torch.Tensor:
     x = torch.randn(16, 5, generator=generator, dtype=torch.float64)
     y = torch.randn(16, 3, generator=generator, dtype=torch.float64)
     weight = torch.randn(5, 3, generator=generator, dtype=torch.float64, requires_grad=True)
-    optimiser = make([weight], **settings)
+    optimizer = make([weight], **settings)
     for _ in range(steps):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         ((x @ weight - y) ** 2).mean().backward()
-        optimiser.step()
+        optimizer.step()
     return weight.detach()
 
 
@@ -72,12 +72,12 @@ def test_the_fused_form_is_torchs_to_the_last_bit(weight_decay: float) -> None:
 
 
 @pytest.mark.parametrize("make", [AdamW, FusedAdamW])
-def test_an_optimiser_goes_on_from_what_another_remembered(make: Any) -> None:
+def test_an_optimizer_goes_on_from_what_another_remembered(make: Any) -> None:
     first, second = (torch.ones(2, 2, requires_grad=True) for _ in range(2))
     alone, before = make([first], lr=0.1), make([second], lr=0.1)
-    for number, optimiser, weight in [(0, alone, first), (1, alone, first), (0, before, second)]:
+    for number, optimizer, weight in [(0, alone, first), (1, alone, first), (0, before, second)]:
         weight.grad = torch.full((2, 2), 1.0 + number)
-        optimiser.step()
+        optimizer.step()
     after = make([second], lr=0.1)
     restore_moments(after, moments(before))
     second.grad = torch.full((2, 2), 2.0)
@@ -109,9 +109,9 @@ def model(tiny: Path) -> Model:
 
 
 def test_biases_and_norms_do_not_decay_and_heads_may_learn_faster(model: Model) -> None:
-    optimiser = make_optimiser(model, Optimiser(weight_decay=0.3))
-    set_rates(optimiser, 1.0, 7.0)
-    found = {id(p): (group["lr"], group["weight_decay"]) for group in optimiser.param_groups for p in group["params"]}
+    optimizer = make_optimizer(model, Optimizer(weight_decay=0.3))
+    set_rates(optimizer, 1.0, 7.0)
+    found = {id(p): (group["lr"], group["weight_decay"]) for group in optimizer.param_groups for p in group["params"]}
     assert len(found) == len(list(model.parameters()))
     for name, parameter in model.named_parameters():
         rate, decay = found[id(parameter)]
@@ -120,9 +120,9 @@ def test_biases_and_norms_do_not_decay_and_heads_may_learn_faster(model: Model) 
 
 
 def test_layer_decay_slows_the_lower_layers(model: Model) -> None:
-    optimiser = make_optimiser(model, Optimiser(layer_decay=0.5))
-    set_rates(optimiser, 1.0, 1.0)
-    rate = {id(p): group["lr"] for group in optimiser.param_groups for p in group["params"]}
+    optimizer = make_optimizer(model, Optimizer(layer_decay=0.5))
+    set_rates(optimizer, 1.0, 1.0)
+    rate = {id(p): group["lr"] for group in optimizer.param_groups for p in group["params"]}
     bert = model.bert
     # the top of the 2 layers learns as fast as the heads, the lower half as fast, the embeddings a quarter
     assert rate[id(model.task("sentiment").head.output.weight)] == 1.0  # type: ignore[union-attr]
@@ -135,12 +135,12 @@ def test_layer_decay_slows_the_lower_layers(model: Model) -> None:
 def test_a_parameter_without_a_gradient_neither_moves_nor_decays(implementation: Any) -> None:
     still, moving = (torch.nn.Parameter(torch.ones(2, 2)) for _ in range(2))
     model = torch.nn.Module()
-    model.still, model.moving, model.bert = still, moving, Bert(Shape(1, 4, 1, 4, 5, 5))
-    settings = Optimiser(implementation=implementation, weight_decay=0.5)
-    optimiser = make_optimiser(model, settings)  # type: ignore[arg-type]
-    set_rates(optimiser, 0.1, 0.1)
+    model.still, model.moving, model.bert = still, moving, Bert(BertConfig(1, 4, 1, 4, 5, 5))
+    settings = Optimizer(implementation=implementation, weight_decay=0.5)
+    optimizer = make_optimizer(model, settings)  # type: ignore[arg-type]
+    set_rates(optimizer, 0.1, 0.1)
     moving.grad = torch.ones(2, 2)
-    optimiser.step()
+    optimizer.step()
     assert (still == 1).all() and (moving < 1).all()
 
 
@@ -184,7 +184,7 @@ def test_clipping_bounds_the_norm_of_all_gradients() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stage", "optimiser", "rates"),
+    ("stage", "optimizer", "rates"),
     [
         ({}, {}, (5e-5, 5e-5)),
         ({}, {"head_learning_rate": 1e-3}, (5e-5, 1e-3)),
@@ -193,6 +193,6 @@ def test_clipping_bounds_the_norm_of_all_gradients() -> None:
     ],
 )
 def test_a_stages_own_rates_win(
-    stage: dict[str, float], optimiser: dict[str, float], rates: tuple[float, float]
+    stage: dict[str, float], optimizer: dict[str, float], rates: tuple[float, float]
 ) -> None:
-    assert Stage(**stage).rates(Optimiser(**optimiser)) == rates  # type: ignore[arg-type]
+    assert Stage(**stage).rates(Optimizer(**optimizer)) == rates  # type: ignore[arg-type]

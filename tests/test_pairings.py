@@ -13,7 +13,7 @@ from torch import Tensor
 from minbert.config.schema import Spec, build
 from minbert.config.task import Task
 from minbert.data.packed import Packed
-from minbert.encoder.bert import SHAPES, Bert, Shape
+from minbert.encoder.bert import CONFIGS, Bert, BertConfig
 from minbert.model.pairings import PAIRINGS, Pairing
 from tests.tiny import tiny_bert
 
@@ -44,7 +44,16 @@ def identity(pairing: Pairing) -> Pairing:
 
 
 def one_head() -> Bert:
-    return Bert(Shape(layers=1, width=2, heads=1, inner=4, vocabulary=60, positions=16)).eval()
+    return Bert(
+        BertConfig(
+            num_hidden_layers=1,
+            hidden_size=2,
+            num_attention_heads=1,
+            intermediate_size=4,
+            vocab_size=60,
+            max_position_embeddings=16,
+        )
+    ).eval()
 
 
 HIGH = math.exp(1 / math.sqrt(2)) / (math.exp(1 / math.sqrt(2)) + 1)  # softmax((1, 0) / sqrt 2) = .669762, .330238
@@ -108,7 +117,7 @@ def test_gradients_reach_every_parameter(name: str) -> None:
 def test_task_attention_on_bert_base_has_the_sizes_of_the_report(layers: int, task: Task, expected: int) -> None:
     """With a head of 5, a projection of 768 and one of 3072: 4.72M, 3.54M and 11.2M."""
     with torch.device("meta"):
-        pairing = make({"name": "task_attention", "layers": layers}, Bert(SHAPES["base"]), task)
+        pairing = make({"name": "task_attention", "layers": layers}, Bert(CONFIGS["base"]), task)
     assert sum(p.numel() for p in pairing.parameters()) == expected
     head = {4_718_592: 5 * 768, 2_949_120: 768 * 768, 8_847_360: 768 * 3072}[expected]
     assert expected + head == {4_718_592: 4_722_432, 2_949_120: 3_538_944, 8_847_360: 11_206_656}[expected]

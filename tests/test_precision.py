@@ -23,7 +23,7 @@ def curve(tiny: Path, task: str, *overrides: str) -> np.ndarray:
     recipe = demo_recipe(
         tiny,
         f'stages.0.tasks=["{task}"]',
-        "optimiser.learning_rate=1e-3",
+        "optimizer.learning_rate=1e-3",
         f"tasks.{task}.batch_size=8",
         *joined,
         *overrides,

@@ -58,9 +58,9 @@ def test_in_bf16_the_labels_stay_and_scores_differ_in_the_third_digit(run: Path,
         assert mine.probabilities == pytest.approx(other.probabilities, abs=5e-3)
     alone = [rough.predict("sentiment", [text])[0].label for text in TEXTS]
     assert alone == [answer.label for answer in ours]
-    vectors = rough.embed(TEXTS, normalise=True)
+    vectors = rough.embed(TEXTS, normalize=True)
     assert vectors.dtype == np.float32
-    assert ((vectors * model.embed(TEXTS, normalise=True)).sum(1) > 0.999).all()
+    assert ((vectors * model.embed(TEXTS, normalize=True)).sum(1) > 0.999).all()
 
 
 def test_labels_are_what_people_read(model: Predictor) -> None:

@@ -13,9 +13,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import AutoModel, AutoTokenizer
 
-from minbert.data.batch import lay_out
+from minbert.data.batch import encode_texts
 from minbert.data.packed import Packed, pack_padded
-from minbert.data.tokenizer import Text, word_pieces
+from minbert.data.tokenizer import Tokenizer, wordpiece_tokenizer
 from minbert.encoder.bert import Bert
 from minbert.encoder.pretrained import load_backbone, load_bert, save_backbone
 from minbert.errors import UserError
@@ -352,14 +352,14 @@ def test_saved_and_loaded_again_is_exactly_the_same(folder: Path, tmp_path: Path
     bert, text = load_backbone(folder)
     save_backbone(tmp_path / "copy" / "deeper", bert, text)
     again, text_again = load_backbone(tmp_path / "copy" / "deeper")
-    assert again.shape == bert.shape
+    assert again.shape == bert.config
     state, state_again = bert.state_dict(), again.state_dict()
     assert state.keys() == state_again.keys()
     assert all(torch.equal(state[name], state_again[name]) for name in state)
     assert text_again.encode(TEXTS, 64).flat.tolist() == text.encode(TEXTS, 64).flat.tolist()
 
 
-def assert_transformers_agrees(folder: Path, bert: Bert, text: Text) -> None:
+def assert_transformers_agrees(folder: Path, bert: Bert, text: Tokenizer) -> None:
     """AutoModel and AutoTokenizer on the folder: the same ids, and the same vectors to 1e-5."""
     tokenizer = AutoTokenizer.from_pretrained(folder)
     # a pooler that is not in the file would be made up, with a warning only
@@ -369,7 +369,7 @@ def assert_transformers_agrees(folder: Path, bert: Bert, text: Text) -> None:
     firsts, seconds = TEXTS, TEXTS[::-1]
     inputs = tokenizer(firsts, seconds, padding=True, return_tensors="pt")
     packed = pack_padded(inputs["input_ids"], inputs["attention_mask"], inputs["token_type_ids"])
-    ours = lay_out(text, (firsts, seconds), "joined", 128).pack(torch.arange(len(TEXTS)).numpy())
+    ours = encode_texts(text, (firsts, seconds), "joined", 128).pack(torch.arange(len(TEXTS)).numpy())
     assert torch.equal(packed.ids_T, ours.ids_T)
     assert torch.equal(packed.segments_T, ours.segments_T)
     with torch.no_grad():
@@ -391,7 +391,7 @@ def test_transformers_keeps_the_case_that_a_saved_model_keeps(tmp_path: Path) ->
     letters = [chr(code) for code in range(33, 127)]
     vocabulary = [*SPECIAL, *letters, *(f"##{letter}" for letter in letters), "É", "日"]
     (tmp_path / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
-    text = Text(word_pieces(tmp_path / "vocab.txt", lowercase=False))
+    text = Tokenizer(wordpiece_tokenizer(tmp_path / "vocab.txt", lowercase=False))
     save_backbone(tmp_path / "cased", tiny_bert(), text)
     bert, text = load_backbone(tmp_path / "cased")
     assert text.encode(["A"], 8).flat.tolist() != text.encode(["a"], 8).flat.tolist()
@@ -415,7 +415,7 @@ def test_gte_small_as_published_gives_the_vectors_of_transformers(tmp_path: Path
     model = AutoModel.from_pretrained(GTE, dtype=torch.float32, add_pooling_layer=False).eval()
     tokenizer = AutoTokenizer.from_pretrained(GTE)
     inputs = tokenizer(TEXTS, padding=True, return_tensors="pt")
-    ours = lay_out(text, (TEXTS,), "joined", 128).pack(torch.arange(len(TEXTS)).numpy())
+    ours = encode_texts(text, (TEXTS,), "joined", 128).pack(torch.arange(len(TEXTS)).numpy())
     mask_SL = inputs["attention_mask"].bool()
     assert torch.equal(inputs["input_ids"][mask_SL], ours.ids_T)
     with torch.no_grad():

@@ -60,7 +60,7 @@ def compare(*words: object, address: str = "") -> subprocess.Popen[str]:
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "fast.toml").write_text('extends = "demo"\n\n[optimiser]\nlearning_rate = 1e-3\n', encoding="utf-8")
+    (tmp_path / "fast.toml").write_text('extends = "demo"\n\n[optimizer]\nlearning_rate = 1e-3\n', encoding="utf-8")
     return tmp_path
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from minbert.config.loading import read_recipe, recipe_from, shipped_recipes
-from minbert.config.recipe import Optimiser, Recipe, Selection, Stage, TaskPlan
+from minbert.config.recipe import Optimizer, Recipe, Selection, Stage, TaskPlan
 from minbert.errors import UserError
 
 SST = "[tasks.sst]\n"
@@ -134,7 +134,7 @@ def test_a_recipe_written_down_with_every_default_is_the_same_recipe(here: Path)
         [[stages]]
         steps_per_epoch = 10
         sampler = "round_robin"
-        [optimiser]
+        [optimizer]
         head_learning_rate = 1
         betas = [0.9, 0.98]
         schedule = "cosine"
@@ -146,7 +146,7 @@ def test_a_recipe_written_down_with_every_default_is_the_same_recipe(here: Path)
         """
     )
     assert recipe.stages[0] == Stage(tasks=("sst",), free="heads", epochs=2, learning_rate=0.001)
-    assert recipe.optimiser == Optimiser(
+    assert recipe.optimizer == Optimizer(
         head_learning_rate=1.0, betas=(0.9, 0.98), schedule="cosine", implementation="minbert"
     )
     assert recipe.selection == Selection(mix={"sst.accuracy": 1.0, "sts.pearson": 0.5}, patience=3, rows=100)
@@ -184,7 +184,7 @@ batch_size = 8
 [tasks.sts]
 pairing = "apart"
 [tasks.quora]
-[optimiser]
+[optimizer]
 learning_rate = 1e-4
 warmup = 0.2
 betas = [0.8, 0.9]
@@ -201,9 +201,9 @@ def child(text: str, *overrides: str) -> Recipe:
 
 
 def test_tables_are_merged_and_lists_replaced(here: Path) -> None:
-    recipe = child("seed = 2\n[optimiser]\nwarmup = 0\nbetas = [0.5, 0.6]\n[[stages]]\nepochs = 5\n")
+    recipe = child("seed = 2\n[optimizer]\nwarmup = 0\nbetas = [0.5, 0.6]\n[[stages]]\nepochs = 5\n")
     assert (recipe.about, recipe.seed) == ("base", 2)
-    assert recipe.optimiser == Optimiser(learning_rate=1e-4, warmup=0.0, betas=(0.5, 0.6))
+    assert recipe.optimizer == Optimizer(learning_rate=1e-4, warmup=0.0, betas=(0.5, 0.6))
     assert recipe.stages == (Stage(epochs=5),)
     assert list(recipe.tasks) == ["sst", "sts", "quora"]
 
@@ -227,8 +227,8 @@ def test_a_list_of_tasks_picks_from_the_base_in_the_new_order(here: Path) -> Non
 
 
 def test_false_leaves_a_task_or_a_table_out(here: Path) -> None:
-    recipe = child("optimiser = false\n[tasks]\nquora = false\n")
-    assert list(recipe.tasks) == ["sst", "sts"] and recipe.optimiser == Optimiser()
+    recipe = child("optimizer = false\n[tasks]\nquora = false\n")
+    assert list(recipe.tasks) == ["sst", "sts"] and recipe.optimizer == Optimizer()
 
 
 def test_leaving_out_a_task_that_is_not_there_is_a_mistake(here: Path) -> None:
@@ -279,13 +279,13 @@ def test_an_override_reaches_any_depth(here: Path) -> None:
         "stages.1.epochs=7",
         "stages.0.sampler=round_robin",
         "tasks.sts.batch_size = 4",
-        "optimiser.learning_rate=3e-5",
+        "optimizer.learning_rate=3e-5",
         "selection.rows=50",
         'selection.mix={"sst.accuracy" = 1}',
     )
     assert recipe.seed == 5 and recipe.tasks["sts"].batch_size == 4
     assert recipe.stages == (Stage(sampler="round_robin"), Stage(epochs=7))
-    assert recipe.optimiser.learning_rate == 3e-5 and recipe.optimiser.warmup == 0.2
+    assert recipe.optimizer.learning_rate == 3e-5 and recipe.optimizer.warmup == 0.2
     assert recipe.selection == Selection(rows=50, mix={"sst.accuracy": 1.0})
 
 
@@ -355,8 +355,8 @@ def test_the_tasks_of_a_stage_are_a_list(here: Path) -> None:
         ("stages.0.epochs.x=3", "--set stages.0.epochs.x=3: 'stages.0.epochs' is a value, not a table."),
         ("sed=3", "x.toml: unknown setting 'sed' of the recipe. Did you mean 'seed'?"),
         (
-            "optimiser.learnig_rate=1",
-            "x.toml: unknown setting 'learnig_rate' of 'optimiser'. Did you mean 'learning_rate'?",
+            "optimizer.learnig_rate=1",
+            "x.toml: unknown setting 'learnig_rate' of 'optimizer'. Did you mean 'learning_rate'?",
         ),
         ("stages.0.epochs=many", "x.toml: setting 'epochs' of stage 0 should be a whole number, not 'many'."),
         ("tasks.stss=false", "x.toml: there is no task 'stss' to leave out. Did you mean 'sts'?"),
@@ -374,13 +374,13 @@ def test_a_bad_override_says_what_is_wrong(here: Path, override: str, reason: st
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (SST + "[optimizer]", "unknown setting 'optimizer' of the recipe. Did you mean 'optimiser'?"),
+        (SST + "[optimizer]", "unknown setting 'optimizer' of the recipe. Did you mean 'optimizer'?"),
         (SST + "[default]", "unknown setting 'default' of the recipe. Did you mean 'defaults'?"),
         ('extend = "baseline"', "unknown setting 'extend' of the recipe. Did you mean 'extends'?"),
         (SST + 'poolling = "cls"', "unknown setting 'poolling' of task 'sst'. Did you mean 'pooling'?"),
         (SST + '[defaults]\npoolling = "cls"', "unknown setting 'poolling' of 'defaults'. Did you mean 'pooling'?"),
         (SST + "[[stages]]\nepoch = 1", "unknown setting 'epoch' of stage 0. Did you mean 'epochs'?"),
-        (SST + "[optimiser]\nwarmpu = 1", "unknown setting 'warmpu' of 'optimiser'. Did you mean 'warmup'?"),
+        (SST + "[optimizer]\nwarmpu = 1", "unknown setting 'warmpu' of 'optimizer'. Did you mean 'warmup'?"),
         (SST + "[selection]\nrow = 1", "unknown setting 'row' of 'selection'. Did you mean 'rows'?"),
         ("seed = 'one'\n" + SST, "setting 'seed' of the recipe should be a whole number, not 'one'."),
         ("seed = -1\n" + SST, "the recipe: 'seed' is at least 0"),
@@ -409,8 +409,8 @@ def test_a_bad_override_says_what_is_wrong(here: Path, override: str, reason: st
             "setting 'mix' of 'selection' should be a table of numbers, not {'sst': {'accuracy': 1}}.",
         ),
         (
-            SST + "[optimiser]\nlearning_rate = nan",
-            "setting 'learning_rate' of 'optimiser' should be a number, not nan.",
+            SST + "[optimizer]\nlearning_rate = nan",
+            "setting 'learning_rate' of 'optimizer' should be a number, not nan.",
         ),
         ("extends = 3", "'extends' names one recipe."),
     ],
@@ -419,7 +419,7 @@ def test_a_mistake_in_a_recipe_names_the_file_and_the_reason(here: Path, text: s
     assert refusal(text) == f"x.toml: {reason}"
 
 
-def test_an_optimiser_that_cannot_learn_is_refused(here: Path) -> None:
+def test_an_optimizer_that_cannot_learn_is_refused(here: Path) -> None:
     for line, rule in {
         "learning_rate = 0": "learning_rate > 0",
         "head_learning_rate = -1": "head_learning_rate > 0",
@@ -432,7 +432,7 @@ def test_an_optimiser_that_cannot_learn_is_refused(here: Path) -> None:
         "betas = [0.9, 1.5]": "two betas, 0 <= beta < 1",
         "epsilon = 0": "epsilon > 0",
     }.items():
-        assert refusal(f"{SST}[optimiser]\n{line}") == f"x.toml: 'optimiser': needs {rule}"
+        assert refusal(f"{SST}[optimizer]\n{line}") == f"x.toml: 'optimizer': needs {rule}"
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def test_a_budget_scores_few_rows_while_training() -> None:
 
 
 def test_gathering_batches_makes_steps_fewer_and_longer(tiny: Path, data: Path, seconds_are_steps: None) -> None:
-    recipe = read_recipe("papers/a-prioritisation/basic", [f"backbone={tiny}", "optimiser.accumulate=4"])
+    recipe = read_recipe("papers/a-prioritisation/basic", [f"backbone={tiny}", "optimizer.accumulate=4"])
     ready = prepare(recipe, data)
     assert ready.learning.steps == 60
     assert seconds_of(count_kinds(ready.learning.plans, recipe), time_kinds(ready)) == pytest.approx(60)

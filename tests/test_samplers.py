@@ -11,12 +11,12 @@ from minbert.config.schema import Spec, build
 from minbert.errors import UserError
 from minbert.training.samplers import SAMPLERS, Sampler, Supply
 from minbert.training.samplers.annealed import Annealed
-from minbert.training.samplers.prioritised import Prioritised
+from minbert.training.samplers.prioritized import Prioritized
 from minbert.training.samplers.weighted import Weighted
 
 # what a sampler cannot be made without
 SPECS: dict[str, Spec] = {name: name for name in SAMPLERS} | {"fixed": {"name": "fixed", "weights": {"a": 3, "b": 1}}}
-RANDOM = ["annealed", "fixed", "prioritised", "proportional", "square_root"]
+RANDOM = ["annealed", "fixed", "prioritized", "proportional", "square_root"]
 
 
 def sampler_of(spec: Spec, seed: int = 0, epochs: int = 10, **sizes: int) -> Any:
@@ -93,8 +93,8 @@ def test_a_state_stays_as_it_was_taken(name: str) -> None:
     assert json.dumps(state) == kept
 
 
-def test_only_prioritised_wants_scores() -> None:
-    assert [name for name in SAMPLERS if sampler_of(SPECS[name]).wants_scores] == ["prioritised"]
+def test_only_prioritized_wants_scores() -> None:
+    assert [name for name in SAMPLERS if sampler_of(SPECS[name]).wants_scores] == ["prioritized"]
 
 
 # ---- by size ------------------------------------------------------------------------------------------
@@ -177,20 +177,20 @@ def test_weights_that_do_not_fit_the_stage_are_refused(weights: dict[str, float]
     assert said == f"x.toml: stage 0: sampler 'fixed': {reason}"
 
 
-# ---- prioritised --------------------------------------------------------------------------------------
+# ---- prioritized --------------------------------------------------------------------------------------
 
 TRAIN = {"sst": 0.90, "quora": 0.88, "sts": 0.98}
 DEV = {"sst": 0.50, "quora": 0.84, "sts": 0.60}
 
 
-def prioritised(epochs: int = 4, **settings: Any) -> Prioritised:
-    sampler = sampler_of({"name": "prioritised", **settings}, epochs=epochs, sst=1, quora=2, sts=1)
-    assert isinstance(sampler, Prioritised)
+def prioritized(epochs: int = 4, **settings: Any) -> Prioritized:
+    sampler = sampler_of({"name": "prioritized", **settings}, epochs=epochs, sst=1, quora=2, sts=1)
+    assert isinstance(sampler, Prioritized)
     return sampler
 
 
-def test_prioritised_weights_worked_by_hand() -> None:
-    sampler = prioritised()
+def test_prioritized_weights_worked_by_hand() -> None:
+    sampler = prioritized()
     assert shares_of(sampler) == pytest.approx({"sst": 1 / 3, "quora": 1 / 3, "sts": 1 / 3})
     # gaps .40, .04, .38 of .82: .487805, .048780, .463415. Smoothing .5, .3, .1 over the three updates of four epochs:
     # .5 * .487805 + .5 / 3 = .410569
@@ -203,48 +203,48 @@ def test_prioritised_weights_worked_by_hand() -> None:
         assert shares_of(sampler) == pytest.approx(expected, abs=1e-6)
 
 
-def test_prioritised_may_begin_by_size() -> None:
-    sampler = prioritised(initial="proportional")
+def test_prioritized_may_begin_by_size() -> None:
+    sampler = prioritized(initial="proportional")
     assert shares_of(sampler) == {"sst": 0.25, "quora": 0.5, "sts": 0.25}
 
 
 def test_a_task_that_is_better_on_dev_rows_proposes_nothing() -> None:
-    sampler = prioritised()
+    sampler = prioritized()
     sampler.observe({"sst": 0.6, "quora": 0.9, "sts": 0.5}, {"sst": 0.5, "quora": 0.8, "sts": 0.7})
     # gaps .1, .1, 0
     assert shares_of(sampler) == pytest.approx({"sst": 0.25 + 1 / 6, "quora": 0.25 + 1 / 6, "sts": 1 / 6})
 
 
 def test_no_gap_at_all_leaves_the_weights_as_they_are() -> None:
-    sampler = prioritised(initial="proportional")
+    sampler = prioritized(initial="proportional")
     sampler.observe(DEV, TRAIN)
     assert shares_of(sampler) == {"sst": 0.25, "quora": 0.5, "sts": 0.25}
 
 
 def test_a_score_that_is_not_a_number_counts_as_no_gap() -> None:
-    sampler = prioritised()
+    sampler = prioritized()
     sampler.observe({**TRAIN, "sts": math.nan}, DEV)
     # gaps .40, .04, 0
     assert shares_of(sampler)["sts"] == pytest.approx(1 / 6)
 
 
 def test_a_task_without_scores_keeps_its_weight_and_others_of_other_stages_do_not_count() -> None:
-    sampler = prioritised()
+    sampler = prioritized()
     sampler.observe({"sst": 0.9, "quora": 0.6, "old": 0.9}, {"sst": 0.6, "quora": 0.5, "old": 0.1})
     # gaps .3 and .1 share two thirds: .5 and 1/6 proposed, half of the way from 1/3
     assert shares_of(sampler) == pytest.approx({"sst": 5 / 12, "quora": 1 / 4, "sts": 1 / 3})
 
 
 def test_no_task_falls_below_the_floor() -> None:
-    sampler = prioritised(floor=0.2, start=1)
+    sampler = prioritized(floor=0.2, start=1)
     sampler.observe({"sst": 1, "quora": 0.5, "sts": 1}, {"sst": 0.4, "quora": 0.5, "sts": 0.6})
     # gaps .6, 0, .4. quora is lifted to .2; of the other .8, .4 is theirs anyway and .4 goes by the excess .4 : .2
     assert shares_of(sampler) == pytest.approx({"sst": 0.2 + 0.4 * 2 / 3, "quora": 0.2, "sts": 0.2 + 0.4 / 3})
 
 
 def test_a_floor_above_the_even_share_is_refused() -> None:
-    said = refused({"name": "prioritised", "floor": 0.5})
-    assert said == "x.toml: stage 0: sampler 'prioritised': needs a floor of at least 0 and below 1/2, the even share"
+    said = refused({"name": "prioritized", "floor": 0.5})
+    assert said == "x.toml: stage 0: sampler 'prioritized': needs a floor of at least 0 and below 1/2, the even share"
 
 
 # ---- in turn, at once, round robin --------------------------------------------------------------------

@@ -14,7 +14,7 @@ from minbert.config.recipe import Recipe, Stage
 from minbert.errors import UserError
 from minbert.training.loop import Loop, Step
 from minbert.training.prepare import outline, prepare
-from tests.tiny import tiny_shape
+from tests.tiny import tiny_config
 from tests.workbench import demo_recipe, run_all
 
 SEVERAL = [name for name in shipped_recipes() if len(read_recipe(name).tasks) > 1]
@@ -23,7 +23,7 @@ SEVERAL = [name for name in shipped_recipes() if len(read_recipe(name).tasks) > 
 RICH: dict[str, Any] = {
     "about": "All at once.",
     "tasks": {
-        "sst": {"regularisers": ["r_drop"]},
+        "sst": {"regularizers": ["r_drop"]},
         "quora": {"shared": "pairs"},
         "sts": {"shared": "pairs", "adapters": [{"name": "low_rank", "size": 4}]},
         "words": {"task": "sst", "pooling": "asked", "head": "mlm", "loss": "mlm"},
@@ -54,7 +54,7 @@ def variants(recipe: Recipe) -> list[Variant]:
 
 def resolved(recipe: Recipe) -> Recipe:
     """As a run would check it, and read it back from the file that it writes."""
-    outline(recipe, recipe.read_tasks(), tiny_shape())
+    outline(recipe, recipe.read_tasks(), tiny_config())
     assert recipe_from(tomllib.loads(recipe.as_toml()), "again") == recipe
     return recipe
 
@@ -87,7 +87,7 @@ def test_every_variant_of_every_shipped_recipe_resolves(name: str) -> None:
     # each is another training, not one that was made before
     assert all(one.recipe != other.recipe for i, one in enumerate(found) for other in found[:i])
     for variant in found:
-        outline(variant.recipe, variant.recipe.read_tasks(), tiny_shape())
+        outline(variant.recipe, variant.recipe.read_tasks(), tiny_config())
     resolved(found[-1].recipe)
 
 

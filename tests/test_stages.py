@@ -7,31 +7,31 @@ import pytest
 
 from minbert.config.loading import recipe_from
 from minbert.config.recipe import Recipe, Stage, TaskPlan
-from minbert.data.batch import Sequences
-from minbert.data.tokenizer import Ragged
+from minbert.data.batch import EncodedTexts
+from minbert.data.tokenizer import Tokens
 from minbert.errors import UserError
 from minbert.training.samplers import Sampler
-from minbert.training.stages import Feed, StagePlan, plan_stages
+from minbert.training.stages import DataLoader, StagePlan, plan_stages
 
 SIZES = {"sst": 10, "sts": 5}
 LENGTHS = {"sst": 64, "sts": 32}
 
 
-def feed_of(rows: int = 10, seed: int = 0) -> Feed:
+def feed_of(rows: int = 10, seed: int = 0) -> DataLoader:
     """Sequence i is i + 1 times the token i, its label i; cut to at most 3 tokens it is that."""
 
-    def cut_to(length: int) -> Sequences:
-        tokens = Ragged.of([[i] * min(length, i + 1) for i in range(rows)])
-        return Sequences((tokens,), (), truncated=np.zeros(rows, bool))
+    def cut_to(length: int) -> EncodedTexts:
+        tokens = Tokens.of([[i] * min(length, i + 1) for i in range(rows)])
+        return EncodedTexts((tokens,), (), truncated=np.zeros(rows, bool))
 
-    return Feed("t", {64: cut_to(64), 3: cut_to(3)}, np.arange(rows), seed)
+    return DataLoader("t", {64: cut_to(64), 3: cut_to(3)}, np.arange(rows), seed)
 
 
-def taken(feed: Feed, batches: int, size: int = 4, length: int = 64) -> list[list[int]]:
+def taken(loader: DataLoader, batches: int, size: int = 4, length: int = 64) -> list[list[int]]:
     """The examples of the next batches, by their labels."""
     found = []
     for _ in range(batches):
-        batch = feed.draw(size, length)
+        batch = loader.draw(size, length)
         assert batch.labels_B is not None and batch.task == "t"
         # the tokens belong to the labels
         assert batch.packed.ids_T.tolist() == [i for i in batch.labels_B.tolist() for _ in range(min(length, i + 1))]
@@ -49,8 +49,8 @@ def drawn(sampler: Sampler, count: int) -> list[tuple[str, ...]]:
 
 
 def test_each_pass_sees_every_example_once_in_a_new_order() -> None:
-    feed = feed_of(rows=10)
-    passes = [taken(feed, 3) for _ in range(4)]
+    loader = feed_of(rows=10)
+    passes = [taken(loader, 3) for _ in range(4)]
     assert all([len(batch) for batch in each] == [4, 4, 2] for each in passes)
     orders = [[example for batch in each for example in batch] for each in passes]
     assert all(sorted(order) == list(range(10)) for order in orders)
@@ -63,20 +63,20 @@ def test_a_feed_is_decided_by_its_seed() -> None:
 
 def test_a_pass_goes_on_where_batches_of_another_size_and_length_stopped() -> None:
     whole = [row for batch in taken(feed_of(), 3) for row in batch]
-    feed = feed_of()
-    mixed = taken(feed, 1, size=3) + taken(feed, 1, size=5, length=3) + taken(feed, 1, size=5)
+    loader = feed_of()
+    mixed = taken(loader, 1, size=3) + taken(loader, 1, size=5, length=3) + taken(loader, 1, size=5)
     assert [len(batch) for batch in mixed] == [3, 5, 2]
     assert [row for batch in mixed for row in batch] == whole
 
 
 @pytest.mark.parametrize("stopped_after", [1, 3, 5])
 def test_a_restored_feed_goes_on_as_if_it_had_never_stopped(stopped_after: int) -> None:
-    feed = feed_of()
-    taken(feed, stopped_after)
-    state = json.loads(json.dumps(feed.state()))
+    loader = feed_of()
+    taken(loader, stopped_after)
+    state = json.loads(json.dumps(loader.state()))
     other = feed_of()
     other.restore(state)
-    assert taken(other, 7) == taken(feed, 7)
+    assert taken(other, 7) == taken(loader, 7)
 
 
 def test_a_batch_larger_than_the_data_is_the_data() -> None:

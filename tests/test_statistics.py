@@ -23,7 +23,7 @@ from minbert.comparison.statistics import (
     holm,
     judged,
     pair_up,
-    summarise,
+    summarize,
 )
 from minbert.config.task import Task, read_task
 from minbert.data.metrics import classify_scores, overall, regression_scores
@@ -48,13 +48,13 @@ def judge(found: Evidence, others: int = 0) -> Difference:
 
 def test_the_interval_of_three_numbers() -> None:
     # mean 2, sd 1; Student's t of 2 degrees of freedom is 4.30265 at 97.5 %, over the root of 3
-    found = summarise({0: 1.0, 1: 2.0, 2: 3.0})
+    found = summarize({0: 1.0, 1: 2.0, 2: 3.0})
     assert (found.mean, found.sd) == (2.0, 1.0)
     assert (found.low, found.high) == (close(2 - 2.484138, 1e-6), close(2 + 2.484138, 1e-6))
 
 
 def test_one_number_has_no_interval() -> None:
-    found = summarise({7: 0.5})
+    found = summarize({7: 0.5})
     assert (found.mean, found.sd, found.low, found.high, found.values) == (0.5, None, None, None, {7: 0.5})
 
 

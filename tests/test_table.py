@@ -15,12 +15,12 @@ import pytest
 from minbert.config.task import Files, Task, read_task
 from minbert.data.dataset import (
     BadRows,
-    Examples,
+    Dataset,
     balanced_weights,
     held_out,
     infer_labels,
     locate,
-    read_examples,
+    read_dataset,
     read_rows,
     read_split,
 )
@@ -72,11 +72,11 @@ def file_of(folder: Path, content: str | bytes, name: str = "rows.csv") -> Path:
 
 def refusal(path: Path, task: Task, **settings: Any) -> UserError:
     with pytest.raises(UserError) as caught:
-        read_examples(path, task, **settings)
+        read_dataset(path, task, **settings)
     return caught.value
 
 
-def labels_of(examples: Examples) -> list[Any]:
+def labels_of(examples: Dataset) -> list[Any]:
     assert examples.labels is not None
     return list(examples.labels.tolist())
 
@@ -92,7 +92,7 @@ def test_every_format_gives_the_same_examples(tmp_path: Path, ending: str) -> No
         ["r3", 1, "  spaces stay  "],
     ]
     path = write_rows(tmp_path / f"rows.{ending}", ["key", "stars", "review"], rows)
-    examples = read_examples(path, stars(id="key"))
+    examples = read_dataset(path, stars(id="key"))
     assert examples.texts == ([row[2] for row in rows],)
     assert labels_of(examples) == [2, 0, 1]
     assert examples.ids == ["r1", "r2", "r3"]
@@ -103,7 +103,7 @@ def test_every_format_gives_the_same_examples(tmp_path: Path, ending: str) -> No
 def test_pairs_have_two_columns_and_scores_are_numbers(tmp_path: Path, ending: str) -> None:
     rows = [["x", "y", 0.0], ["x", "z", 4.75], ["w", "w", 5.0]]
     path = write_rows(tmp_path / f"rows.{ending}", ["a", "b", "how much"], rows)
-    examples = read_examples(path, score())
+    examples = read_dataset(path, score())
     assert examples.texts == (["x", "x", "w"], ["y", "z", "w"])
     assert labels_of(examples) == [0.0, 4.75, 5.0]
 
@@ -126,28 +126,28 @@ def test_labels_of_any_type_are_found_in_any_format(
     tmp_path: Path, labels: tuple[Any, ...], values: list[Any], ending: str
 ) -> None:
     path = write_rows(tmp_path / f"rows.{ending}", ["review", "stars"], [["text", value] for value in values])
-    assert labels_of(read_examples(path, classify(labels=labels))) == [0, 1, 1]
+    assert labels_of(read_dataset(path, classify(labels=labels))) == [0, 1, 1]
 
 
 def test_unlabelled_files_are_read_for_answering(tmp_path: Path) -> None:
     path = file_of(tmp_path, "review\nfine\n")
-    examples = read_examples(path, stars(), labelled=False)
+    examples = read_dataset(path, stars(), labelled=False)
     assert examples.labels is None and examples.texts == (["fine"],)
 
 
 def test_rows_without_an_id_are_called_by_their_line(tmp_path: Path) -> None:
     path = file_of(tmp_path, "id,review,stars\na,x,0\n,y,1\n")
-    assert read_examples(path, stars()).ids == ["a", "3"]
-    assert read_examples(path, stars(id="key")).ids == ["2", "3"]
+    assert read_dataset(path, stars()).ids == ["a", "3"]
+    assert read_dataset(path, stars(id="key")).ids == ["2", "3"]
 
 
 def test_a_task_may_name_its_delimiter(tmp_path: Path) -> None:
     path = file_of(tmp_path, "review;stars\nso, so;1\n")
-    assert read_examples(path, stars(delimiter=";")).texts == (["so, so"],)
+    assert read_dataset(path, stars(delimiter=";")).texts == (["so, so"],)
 
 
 def test_taking_rows_takes_them_in_the_given_order(tmp_path: Path) -> None:
-    some = read_examples(file_of(tmp_path, "id,review,stars\na,x,0\nb,y,1\nc,z,2\n"), stars()).take([2, 0])
+    some = read_dataset(file_of(tmp_path, "id,review,stars\na,x,0\nb,y,1\nc,z,2\n"), stars()).take([2, 0])
     assert (some.texts, labels_of(some), some.ids, some.lines) == ((["z", "x"],), [2, 0], ["c", "a"], [4, 2])
 
 
@@ -163,7 +163,7 @@ COURSE = (
 
 
 def test_a_file_of_the_course_is_read_as_published(tmp_path: Path) -> None:
-    examples = read_examples(file_of(tmp_path, COURSE, "quora-dev.csv"), read_task("quora"))
+    examples = read_dataset(file_of(tmp_path, COURSE, "quora-dev.csv"), read_task("quora"))
     assert examples.texts[0] == ["What is it?", '"Which is it: ""the"" here?"']
     assert examples.texts[1] == ["What is that?", "Is it, is it not?"]
     assert labels_of(examples) == [0, 1] and examples.ids == ["fbfd", "3186"]
@@ -191,15 +191,15 @@ def test_a_wrong_row_stops_even_a_task_that_skips_missing_fields(tmp_path: Path)
 def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path: Path, ending: str) -> None:
     path = write_rows(tmp_path / f"rows.{ending}", ["review", "stars"], [["x", 1]])
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-    assert read_examples(path, stars()).texts == (["x"],)
+    assert read_dataset(path, stars()).texts == (["x"],)
 
 
 def test_windows_line_ends_are_line_ends(tmp_path: Path) -> None:
     path = file_of(tmp_path, "review,stars\r\nx,0\r\n\r\ny,1\r\n")
-    examples = read_examples(path, stars())
+    examples = read_dataset(path, stars())
     assert examples.texts == (["x", "y"],) and examples.lines == [2, 4]
     path = file_of(tmp_path, '{"review": "x", "stars": 0}\r\n\r\n{"review": "y", "stars": 1}', "rows.jsonl")
-    assert read_examples(path, stars()).lines == [1, 3]
+    assert read_dataset(path, stars()).lines == [1, 3]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -219,7 +219,7 @@ def test_a_quoted_newline_may_stand_in_the_header(tmp_path: Path) -> None:
 
 def test_a_field_of_a_megabyte_is_read_whole(tmp_path: Path) -> None:
     path = file_of(tmp_path, f"review,stars\n{'word ' * 200_000},1\n")
-    assert len(read_examples(path, stars()).texts[0][0]) == 1_000_000
+    assert len(read_dataset(path, stars()).texts[0][0]) == 1_000_000
 
 
 # ---- bad rows -----------------------------------------------------------------------------------------
@@ -262,7 +262,7 @@ def test_a_quote_that_never_closes_costs_its_own_row_only(tmp_path: Path) -> Non
     rows = [f"row {i},{i % 3}" for i in range(8)]
     rows[2], rows[5] = '"row 2,2', 'row "5,2'
     path = file_of(tmp_path, "review,stars\n" + "\n".join(rows) + "\n")
-    examples = read_examples(path, stars(), skip_bad_rows=True)
+    examples = read_dataset(path, stars(), skip_bad_rows=True)
     assert examples.texts[0] == ["row 0", "row 1", "row 3", "row 4", 'row "5', "row 6", "row 7"]
     assert examples.lines == [2, 3, 5, 6, 7, 8, 9]
     assert [reject.line for reject in examples.skipped] == [4]
@@ -352,7 +352,7 @@ def test_a_huge_bad_value_does_not_fill_the_screen(tmp_path: Path) -> None:
 def test_skipped_bad_rows_are_counted_so_that_the_sum_is_the_rows_in_the_file(tmp_path: Path) -> None:
     path = file_of(tmp_path, b"review,stars\nx,0\n,1\ny,9\nz,2\ncaf\xe9,1\nw,1,1\n")
     for missing in ("error", "skip"):
-        examples = read_examples(path, stars(missing=missing), skip_bad_rows=True)
+        examples = read_dataset(path, stars(missing=missing), skip_bad_rows=True)
         assert examples.texts == (["x", "z"],) and labels_of(examples) == [0, 2]
         assert [reject.line for reject in examples.skipped] == [3, 4, 6, 7]
         assert len(examples) + len(examples.skipped) == 6
@@ -592,7 +592,7 @@ def test_the_courses_files_are_read_to_the_last_row(name: str, train: int, dev: 
 @pytest.mark.parametrize(("name", "rows"), [("sst", 2210), ("sts", 1725), ("cfimdb", 488)])
 def test_the_courses_test_files_are_read_without_labels(name: str, rows: int) -> None:
     task = read_task(name)
-    examples = read_examples(locate(task, "test", DATA), task, labelled=False)
+    examples = read_dataset(locate(task, "test", DATA), task, labelled=False)
     assert len(examples) == rows and all(len(identity) == 25 for identity in examples.ids)
 
 
@@ -600,8 +600,8 @@ def test_a_jsonl_row_may_leave_a_field_out_but_a_column_that_no_row_has_is_named
     path = tmp_path / "x.jsonl"
     path.write_text('{"y": 0}\n{"t": "one", "y": 0}\n{"t": "two", "y": 1}\n')
     task = Task("x", tmp_path, kind="classify", text=("t",), label="y", labels=(0, 1), missing="skip")
-    examples = read_examples(path, task)
+    examples = read_dataset(path, task)
     assert (examples.texts, examples.lines, len(examples.skipped)) == ((["one", "two"],), [2, 3], 1)
     other = Task("x", tmp_path, kind="classify", text=("tt",), label="y", labels=(0, 1))
     with pytest.raises(UserError, match="no column 'tt'"):
-        read_examples(path, other)
+        read_dataset(path, other)

@@ -11,17 +11,17 @@ from torch import nn
 import minbert
 from minbert.config.recipe import TaskPlan
 from minbert.config.task import Task
-from minbert.data.batch import Layout, lay_out
+from minbert.data.batch import Layout, encode_texts
 from minbert.data.packed import Packed
 from minbert.data.pos_tags import QUOTES, TAGS, WORD, align, tag_pieces, tagger
-from minbert.data.tokenizer import Ragged, Text
+from minbert.data.tokenizer import Tokenizer, Tokens
 from minbert.errors import UserError
 from minbert.inference.ensemble import Member
 from minbert.inference.loop import sequences_for
 from minbert.inference.predictor import Predictor
 from minbert.inference.saved_model import load_model, save_model
 from minbert.model.multitask import Model
-from tests.tiny import tiny_bert, tiny_text
+from tests.tiny import tiny_bert, tiny_tokenizer
 from tests.workbench import demo_recipe, run_all
 
 # a range that cuts off no answer
@@ -34,11 +34,11 @@ NO_NOUNS = ["she runs", "it is very good"]
 
 
 @pytest.fixture
-def text(tmp_path: Path) -> Text:
-    return tiny_text(tmp_path / "text")
+def text(tmp_path: Path) -> Tokenizer:
+    return tiny_tokenizer(tmp_path / "text")
 
 
-def named(ragged: Ragged) -> list[str]:
+def named(ragged: Tokens) -> list[str]:
     """The tags of each row, as words."""
     return [" ".join(TAGS[i] for i in row) for row in np.split(ragged.flat, ragged.offsets[1:-1])]
 
@@ -58,7 +58,7 @@ def learned(model: Model, tag: str = "NOUN") -> Model:
     return model.eval()
 
 
-def scores(model: Model, text: Text, task: str, rows: list[object]) -> list[float | None]:
+def scores(model: Model, text: Tokenizer, task: str, rows: list[object]) -> list[float | None]:
     return [answer.score for answer in Predictor([Member.whole(model, text)]).predict(task, rows)]  # type: ignore[arg-type]
 
 
@@ -84,7 +84,7 @@ def scores(model: Model, text: Text, task: str, rows: list[object]) -> list[floa
         (" \t", "", ""),
     ],
 )
-def test_a_piece_has_the_tag_of_its_word(text: Text, sentence: str, pieces: str, tags: str) -> None:
+def test_a_piece_has_the_tag_of_its_word(text: Tokenizer, sentence: str, pieces: str, tags: str) -> None:
     found = text.encode([sentence], 32).flat
     assert " ".join(text.tokenizer.id_to_token(i) for i in found) == pieces
     assert named(tag_pieces(text, [sentence], 32)) == [tags]
@@ -111,7 +111,7 @@ def test_the_search_finds_what_hanta_itself_finds() -> None:
         assert found == tagger().model.tag_sent(sentence, taglevel=0)
 
 
-def test_very_long_words_and_texts_cost_little(text: Text) -> None:
+def test_very_long_words_and_texts_cost_little(text: Tokenizer) -> None:
     """Unknown words take time with the square of their length; of a long text only the kept pieces are looked at."""
     assert len(tag_pieces(text, ["x" * 30_000], 8).flat) == 1
     assert named(tag_pieces(text, ["the dog runs" + " cat" * 5000], 3)) == ["DET NOUN VERB" + " none" * 5000]
@@ -149,8 +149,8 @@ FIRST, SECOND = "the good dog runs in the water", "a cat"
         ),
     ],
 )
-def test_tags_go_where_their_tokens_go(text: Text, layout: Layout, ids: list[str], tags: list[str]) -> None:
-    sequences = lay_out(text, ([FIRST, "no"], [SECOND, "yes"]), layout, 10, tag_pieces)
+def test_tags_go_where_their_tokens_go(text: Tokenizer, layout: Layout, ids: list[str], tags: list[str]) -> None:
+    sequences = encode_texts(text, ([FIRST, "no"], [SECOND, "yes"]), layout, 10, tag_pieces)
     packed = sequences.take(np.array([1, 0])).pack(np.array([1]))
     words = " ".join(text.tokenizer.id_to_token(int(i)) for i in packed.ids_T)
     assert words == " ".join(ids)
@@ -169,7 +169,7 @@ def test_tags_stay_with_the_tokens_of_a_part_and_of_the_first_places() -> None:
     assert moved is not None and moved.device.type == "meta"
 
 
-def test_who_does_not_want_tags_gets_none(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_does_not_want_tags_gets_none(text: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does a plain task need the extra."""
     monkeypatch.setitem(sys.modules, "HanTa", None)
     sequences = sequences_for(model_of(()), "alike", text, (NOUNS, NO_NOUNS))
@@ -191,7 +191,7 @@ def test_a_tags_row_is_added_to_what_the_embeddings_give() -> None:
 
 
 @pytest.mark.parametrize("plan", [{}, {"pairing": "apart"}, {"symmetric": True}], ids=str)
-def test_only_texts_with_that_part_of_speech_are_answered_otherwise(text: Text, plan: dict[str, object]) -> None:
+def test_only_texts_with_that_part_of_speech_are_answered_otherwise(text: Tokenizer, plan: dict[str, object]) -> None:
     plain, fresh = model_of((), **plan), model_of(**plan)
     fresh.load_state_dict(plain.state_dict(), strict=False)
     pairs: list[object] = [*zip(NO_NOUNS, NO_NOUNS[::-1], strict=True), *zip(NO_NOUNS, NOUNS, strict=True)]
@@ -202,7 +202,7 @@ def test_only_texts_with_that_part_of_speech_are_answered_otherwise(text: Text, 
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_answers_alone_among_others_and_after_saving_agree(text: Text, task: str, tmp_path: Path) -> None:
+def test_answers_alone_among_others_and_after_saving_agree(text: Tokenizer, task: str, tmp_path: Path) -> None:
     model = learned(model_of())
     singles: list[object] = [*NOUNS, *NO_NOUNS, "", "I love it 😀!", "two men, isn't it?"]
     rows = singles if task == "mood" else [(row, NOUNS[1]) for row in singles]

@@ -74,7 +74,7 @@ def test_two_half_batches_accumulated_equal_one_whole(tiny: Path) -> None:
     def trained(batch_size: int, accumulate: int) -> torch.Tensor:
         recipe = demo_recipe(
             tiny, 'tasks=["sentiment"]', f"tasks.sentiment.batch_size={batch_size}",
-            f"optimiser.accumulate={accumulate}", "tasks.sentiment.head.dropout=0", "optimiser.warmup=0",
+            f"optimizer.accumulate={accumulate}", "tasks.sentiment.head.dropout=0", "optimizer.warmup=0",
         )  # fmt: skip
         ready = prepare(recipe, None)
         for module in ready.model.modules():
@@ -113,7 +113,7 @@ def test_combinations_train_save_load_and_answer_the_same(
 
 def test_the_best_model_is_kept_and_training_stops_when_patience_ends(tiny: Path, tmp_path: Path) -> None:
     # a learning rate that changes nothing: no evaluation after the first is better
-    recipe = demo_recipe(tiny, "optimiser.learning_rate=1e-30", "selection.patience=2", epochs=9, steps=1)
+    recipe = demo_recipe(tiny, "optimizer.learning_rate=1e-30", "selection.patience=2", epochs=9, steps=1)
     events, finished = run_all(recipe, tmp_path / "run")
     evaluations = [event for event in events if isinstance(event, Evaluated)]
     assert [event.best for event in evaluations] == [True, False, False]
@@ -124,7 +124,7 @@ def test_the_best_model_is_kept_and_training_stops_when_patience_ends(tiny: Path
 def test_a_declared_mix_decides_which_model_is_best(tiny: Path, tmp_path: Path) -> None:
     # less error is better, and less than nothing of it worse: by this mix the worst model wins
     recipe = demo_recipe(
-        tiny, 'selection.mix={"similarity.mse" = -1.0}', "optimiser.learning_rate=0.01", "optimiser.schedule=constant",
+        tiny, 'selection.mix={"similarity.mse" = -1.0}', "optimizer.learning_rate=0.01", "optimizer.schedule=constant",
         epochs=4, steps=3,
     )  # fmt: skip
     events, finished = run_all(recipe, tmp_path / "run")
@@ -168,7 +168,7 @@ def test_the_recipe_of_a_run_makes_the_same_run_again(tiny: Path, tmp_path: Path
 
 
 def test_a_loss_that_is_no_number_stops_and_marks_the_run_failed(tiny: Path, tmp_path: Path) -> None:
-    recipe = demo_recipe(tiny, "optimiser.learning_rate=1e30", "optimiser.warmup=0", steps=20)
+    recipe = demo_recipe(tiny, "optimizer.learning_rate=1e30", "optimizer.warmup=0", steps=20)
     with pytest.raises(UserError, match=r"loss of task '\w+' became (nan|inf) at step"):
         list(start_run(recipe, tmp_path / "run"))
     about = read_run(tmp_path / "run")
@@ -218,7 +218,7 @@ def test_a_users_own_task_with_string_labels_and_balanced_weights(tiny: Path, tm
     )
     (tmp_path / "recipe.toml").write_text(
         f'backbone = "{tiny}"\n[tasks.films]\ntask = "films.toml"\n'
-        "[optimiser]\nlearning_rate = 3e-3\n[[stages]]\nepochs = 12\n"
+        "[optimizer]\nlearning_rate = 3e-3\n[[stages]]\nepochs = 12\n"
     )
     list(start_run(read_recipe(str(tmp_path / "recipe.toml")), tmp_path / "run"))
     model, _ = load_model(tmp_path / "run")
@@ -232,21 +232,21 @@ def test_a_users_own_task_with_string_labels_and_balanced_weights(tiny: Path, tm
 
 def test_an_epoch_is_one_pass_over_as_many_examples_as_there_are(tiny: Path) -> None:
     # 400 + 320 + 320 examples in batches of 32: 13 + 10 + 10 batches, four to a step
-    ready = prepare(read_recipe("demo", [f"backbone={tiny}", "optimiser.accumulate=4", "stages.0.epochs=2"]), None)
+    ready = prepare(read_recipe("demo", [f"backbone={tiny}", "optimizer.accumulate=4", "stages.0.epochs=2"]), None)
     assert [plan.steps for plan in ready.learning.plans] == [2 * 9]
 
 
 def test_tasks_of_one_size_are_not_read_in_the_same_order(tiny: Path) -> None:
     ready = prepare(demo_recipe(tiny, "tasks.other.task=demo/similarity"), None)
-    first, second = (ready.learning.feeds[name].draw(32, 128).labels_B for name in ("similarity", "other"))
+    first, second = (ready.learning.loaders[name].draw(32, 128).labels_B for name in ("similarity", "other"))
     assert first is not None and second is not None and not torch.equal(first, second)
 
 
 def test_a_backbone_with_one_segment_reads_pairs_only_apart(tiny: Path, tmp_path: Path) -> None:
-    from tests.tiny import tiny_bert, tiny_shape, tiny_text
+    from tests.tiny import tiny_bert, tiny_config, tiny_tokenizer
 
     folder = tmp_path / "single"
-    save_backbone(folder, tiny_bert(0, replace(tiny_shape(), segments=1)), tiny_text(folder))
+    save_backbone(folder, tiny_bert(0, replace(tiny_config(), type_vocab_size=1)), tiny_tokenizer(folder))
     with pytest.raises(UserError, match="only one segment"):
         prepare(demo_recipe(folder), None)
     run_all(demo_recipe(folder, "defaults.pairing=apart"), tmp_path / "run")
@@ -310,8 +310,8 @@ def test_moments_are_kept_over_stages_and_frozen_parts_stay(tiny: Path) -> None:
         loop.step()
     encoder = {name: tensor.clone() for name, tensor in ready.model.bert.state_dict().items()}
     head = ready.model.task("sentiment").head.output.weight  # type: ignore[union-attr]
-    steps = loop.optimiser.state[head]["step"].item()
+    steps = loop.optimizer.state[head]["step"].item()
     for _ in loop:
         pass
     assert all(torch.equal(tensor, encoder[name]) for name, tensor in ready.model.bert.state_dict().items())
-    assert loop.optimiser.state[head]["step"].item() == steps + 2 == 4
+    assert loop.optimizer.state[head]["step"].item() == steps + 2 == 4

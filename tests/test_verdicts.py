@@ -14,7 +14,7 @@ from minbert.comparison.contrasts import Question, differences_between, gains, t
 from minbert.comparison.ranking import Verdicts, band, give_verdicts
 from minbert.comparison.results import BETTER, NO_EVIDENCE, OVERALL, WORSE, Cost, Result
 from minbert.config.task import Task
-from minbert.data.dataset import Examples
+from minbert.data.dataset import Dataset
 from minbert.data.metrics import overall, score
 from minbert.errors import UserError
 from minbert.inference.formats import write_answers
@@ -45,7 +45,7 @@ def write_run(folder: Path, task: Task, answers: Any, labels: Any = None, texts:
     (folder / "tasks").mkdir(parents=True, exist_ok=True)
     (folder / "tasks" / f"{task.name}.toml").write_text(tomli_w.dumps(task.as_settings()), encoding="utf-8")
     count = len(labels)
-    examples = Examples((texts[:count],) * len(task.text), labels, [str(i) for i in range(count)], [], Path())
+    examples = Dataset((texts[:count],) * len(task.text), labels, [str(i) for i in range(count)], [], Path())
     write_answers(folder / "predictions" / f"{task.name}-dev.csv", task, examples, answers)
 
 

@@ -13,10 +13,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from minbert.config.task import read_task
-from minbert.data.batch import lay_out, make_batch
+from minbert.data.batch import collate, encode_texts
 from minbert.data.dataset import read_split
 from minbert.data.packed import similar
-from minbert.data.tokenizer import load_text
+from minbert.data.tokenizer import read_tokenizer
 from minbert.encoder.hub import find_backbone
 from minbert.training.prepare import Prepared, prepare
 from tests.workbench import demo_recipe, run_all
@@ -46,7 +46,7 @@ def ready(tiny: Path) -> Prepared:
 
 def learn_once(ready: Prepared, task: str) -> Callable[[], None]:
     part = ready.train[task]
-    batch = make_batch(task, part.sequences, part.examples.labels, np.arange(32))
+    batch = collate(task, part.sequences, part.examples.labels, np.arange(32))
     ready.model.train()
     return lambda: ready.model.loss(batch).backward()
 
@@ -77,15 +77,15 @@ def test_a_step_multiplies_little_more_than_the_tokens_need(ready: Prepared, tas
     with counter:
         step()
     part = ready.train[task]
-    needed = 3 * ready.model.work(make_batch(task, part.sequences, part.examples.labels, np.arange(32)))
+    needed = 3 * ready.model.work(collate(task, part.sequences, part.examples.labels, np.arange(32)))
     assert counter.get_total_flops() < 1.1 * needed
 
 
 def test_real_sentences_leave_few_holes() -> None:
     """32 at random, as training draws them: padding to the longest would double the slots."""
-    text = load_text(find_backbone("minilm"))
+    text = read_tokenizer(find_backbone("minilm"))
     _, rows, _ = read_split(read_task("sentiment", "demo/sentiment"), None)
-    lengths = lay_out(text, rows.texts, "joined", 128).tokens
+    lengths = encode_texts(text, rows.texts, "joined", 128).tokens
     drawn = np.random.default_rng(0).permutation(lengths)[: len(lengths) // 32 * 32].reshape(-1, 32)
     slots = sum(each[order].max() * len(order) for each in drawn for order in similar(each))
     padded = sum(each.max() * 32 for each in drawn)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import torch
 
-from minbert.data.tokenizer import Text, word_pieces
-from minbert.encoder.bert import Bert, Shape
-from minbert.encoder.dropout import Noise
+from minbert.data.tokenizer import Tokenizer, wordpiece_tokenizer
+from minbert.encoder.bert import Bert, BertConfig
+from minbert.encoder.dropout import DropoutGenerator
 from minbert.encoder.pretrained import save_backbone
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -32,21 +32,28 @@ def tiny_vocabulary() -> list[str]:
     return list(dict.fromkeys([*SPECIAL, *pieces, *(f"##{ending}" for ending in ENDINGS), *WORDS.split()]))
 
 
-def tiny_text(folder: Path) -> Text:
+def tiny_tokenizer(folder: Path) -> Tokenizer:
     """The tokenizer of that vocabulary; leaves vocab.txt in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "vocab.txt"
     path.write_text("\n".join(tiny_vocabulary()) + "\n", encoding="utf-8")
-    return Text(word_pieces(path, lowercase=True))
+    return Tokenizer(wordpiece_tokenizer(path, lowercase=True))
 
 
-def tiny_shape(vocabulary: int = len(tiny_vocabulary())) -> Shape:
-    return Shape(layers=2, width=32, heads=4, inner=64, vocabulary=vocabulary, positions=128)
+def tiny_config(vocabulary: int = len(tiny_vocabulary())) -> BertConfig:
+    return BertConfig(
+        num_hidden_layers=2,
+        hidden_size=32,
+        num_attention_heads=4,
+        intermediate_size=64,
+        vocab_size=vocabulary,
+        max_position_embeddings=128,
+    )
 
 
-def tiny_bert(seed: int = 0, shape: Shape | None = None) -> Bert:
+def tiny_bert(seed: int = 0, config: BertConfig | None = None) -> Bert:
     """An encoder whose every weight matters: no norm is 1, no bias 0, and words lie well apart."""
-    bert = Bert(shape or tiny_shape(), Noise(seed))
+    bert = Bert(config or tiny_config(), DropoutGenerator(seed))
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in bert.named_parameters():
@@ -58,11 +65,20 @@ def tiny_bert(seed: int = 0, shape: Shape | None = None) -> Bert:
 
 def encoder_of(width: int) -> Bert:
     """The smallest encoder of a width, for parts that only stand beside it."""
-    return Bert(Shape(layers=1, width=width, heads=1, inner=4, vocabulary=9, positions=64))
+    return Bert(
+        BertConfig(
+            num_hidden_layers=1,
+            hidden_size=width,
+            num_attention_heads=1,
+            intermediate_size=4,
+            vocab_size=9,
+            max_position_embeddings=64,
+        )
+    )
 
 
 def tiny_backbone(folder: Path, seed: int = 0) -> Path:
     """Write a whole model folder (config.json, model.safetensors, tokenizer.json, vocab.txt); returns it."""
-    text = tiny_text(folder)
+    text = tiny_tokenizer(folder)
     save_backbone(folder, tiny_bert(seed), text)
     return folder

@@ -7,7 +7,7 @@ from statistics import mean, stdev
 import numpy as np
 
 from minbert.analysis.leaks import Training, trained_on
-from minbert.analysis.run import RunAnalysis, analyse_task
+from minbert.analysis.run import RunAnalysis, analyze_task
 from minbert.comparison.results import (
     BETTER,
     NO_EVIDENCE,
@@ -131,8 +131,8 @@ def whole() -> Findings:
             NO_EVIDENCE,
             Cost(1390, 1200, 7.6e6, 22_720_000, 22_720_000, 2.31e9, 90.9e6),
             (
-                ("tasks.sst.regularisers.0.kind", "left out", "smart"),
-                ("tasks.sst.regularisers.0.weight", "left out", "1.0"),
+                ("tasks.sst.regularizers.0.kind", "left out", "smart"),
+                ("tasks.sst.regularizers.0.weight", "left out", "1.0"),
             ),
         ),
         contestant(
@@ -272,5 +272,5 @@ def analysis(other: bool = True) -> RunAnalysis:
     training = Training({"films": trained_on(([predictions()[0].texts[0][5]],))})
     found = {}
     for first, second in zip(predictions(), predictions(1), strict=True):
-        found[first.task.name] = analyse_task(first, training, second if other else None)
+        found[first.task.name] = analyze_task(first, training, second if other else None)
     return RunAnalysis("runs/mine", "runs/<other>" if other else None, 0.734, found, ())

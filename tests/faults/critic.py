@@ -8,11 +8,11 @@ import torch
 
 from minbert.config.recipe import TaskPlan
 from minbert.config.task import Task
-from minbert.encoder.bert import Shape
+from minbert.encoder.bert import BertConfig
 from minbert.inference.predictor import Predictor, load
 from minbert.inference.saved_model import save_model
 from minbert.model.multitask import Model
-from tests.tiny import WORDS, tiny_bert, tiny_text, tiny_vocabulary
+from tests.tiny import WORDS, tiny_bert, tiny_tokenizer, tiny_vocabulary
 
 TASKS = {
     "mood": Task("mood", Path(), kind="classify", text=("review",), label="m", labels=("bad", "good")),
@@ -30,11 +30,18 @@ PLANS = {
 
 def critic(run: Path, layers: int = 2) -> Path:
     """mood and stars share the encoder's work, topic has an adapter, alike reads pairs."""
-    text = tiny_text(run / "vocabulary")
-    shape = Shape(layers=layers, width=16, heads=2, inner=32, vocabulary=len(tiny_vocabulary()), positions=64)
+    text = tiny_tokenizer(run / "vocabulary")
+    config = BertConfig(
+        num_hidden_layers=layers,
+        hidden_size=16,
+        num_attention_heads=2,
+        intermediate_size=32,
+        vocab_size=len(tiny_vocabulary()),
+        max_position_embeddings=64,
+    )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        model = Model(tiny_bert(shape=shape), TASKS, PLANS, "test")
+        model = Model(tiny_bert(config=config), TASKS, PLANS, "test")
         for parameter in model.parts.parameters():
             torch.nn.init.normal_(parameter, std=0.5)
     save_model(run / "model", model, text)

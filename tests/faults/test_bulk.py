@@ -239,7 +239,7 @@ def test_17_ten_megabytes_in_one_field_are_answered_and_marked(
     assert minbert("predict", run, "mood", "--input", small, "--output", output, "--force").code == 0
     alone = [json.loads(line) for line in output.open(encoding="utf-8")]
     assert [row["p_good"] for row in alone] == pytest.approx([row["p_good"] for row in found[::2]], abs=2e-6)
-    # tokenised whole it would be 2 GB: 215 MB for each MB of text
+    # tokenized whole it would be 2 GB: 215 MB for each MB of text
     assert 0 < peak < 600
 
 

@@ -50,7 +50,7 @@ def small(tiny: Path, *more: object) -> list[object]:
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    other = 'extends = "demo"\n\n[optimiser]\nlearning_rate = 1e-3\n'
+    other = 'extends = "demo"\n\n[optimizer]\nlearning_rate = 1e-3\n'
     (tmp_path / "papers-like.toml").write_text(other, encoding="utf-8")
     return tmp_path
 
@@ -141,7 +141,7 @@ def test_12_a_killed_driver_goes_on_and_trains_each_cell_once(here: Path, tiny: 
 
 def test_13_a_failed_cell_is_shown_and_the_ranking_says_incomplete(here: Path, tiny: Path) -> None:
     # a step size at which the loss is no number soon
-    wild = 'extends = "demo"\n\n[optimiser]\nlearning_rate = 1e30\nhead_learning_rate = 1e30\nclip = 0.0\n'
+    wild = 'extends = "demo"\n\n[optimizer]\nlearning_rate = 1e30\nhead_learning_rate = 1e30\nclip = 0.0\n'
     (here / "wild.toml").write_text(wild, encoding="utf-8")
     ended = minbert("compare", "demo", "wild.toml", "--seeds", 1, "--steps", 6, "--backbone", tiny, "--out", "cmp")
     out, err = ended.communicate()

@@ -28,26 +28,26 @@ from tests.workbench import DEMO, Minbert
 # recipes that between them use everything that remembers something between steps
 REMEMBERING: dict[str, list[str]] = {
     "plain": ["stages.0.sampler=proportional"],
-    "prioritised, dwa, ema, smart, adjusting": [
-        "stages.0.sampler=prioritised",
+    "prioritized, dwa, ema, smart, adjusting": [
+        "stages.0.sampler=prioritized",
         "balancer=dwa",
         'average={name = "ema", decay = 0.5}',
-        'defaults.regularisers=[{name = "smart", bregman = 1.0}]',
-        'optimiser.schedule={name = "adjusting"}',
-        "optimiser.implementation=minbert",
+        'defaults.regularizers=[{name = "smart", bregman = 1.0}]',
+        'optimizer.schedule={name = "adjusting"}',
+        "optimizer.implementation=minbert",
     ],
     "annealed, pcgrad over parts, swa, r_drop": [
         "stages.0.sampler=annealed",
         "balancer=pcgrad",
-        "optimiser.accumulate=3",
+        "optimizer.accumulate=3",
         'average={name = "swa", start = 0.25}',
-        'defaults.regularisers=["r_drop", "mixout"]',
+        'defaults.regularizers=["r_drop", "mixout"]',
     ],
     "heads in turn, then all at once with famo": [
         'stages=[{sampler = "in_turn", cap = 64, free = "parts", tasks = ["paraphrase", "sentiment"]}, '
         '{sampler = "at_once", cap = 64}]',
         "balancer=famo",
-        'tasks.sentiment.regularisers=[{name = "towards_start", weight = 0.01}]',
+        'tasks.sentiment.regularizers=[{name = "towards_start", weight = 0.01}]',
     ],
     "gradnorm": ['stages=[{sampler = "at_once", cap = 128, epochs = 2}]', "balancer=gradnorm"],
     "gradvac": ['stages=[{sampler = "at_once", cap = 128, epochs = 2}]', "balancer=gradvac"],
@@ -172,10 +172,10 @@ def test_5_with_nothing_whole_left_it_says_so_and_begins_again(stopped_at_4: Pat
 
 
 def test_7_a_changed_recipe_is_refused_with_the_difference(stopped_at_4: Path, tiny: Path) -> None:
-    changed = recipe_of(tiny, "optimiser.learning_rate=0.5", "tasks.sentiment.batch_size=16")
+    changed = recipe_of(tiny, "optimizer.learning_rate=0.5", "tasks.sentiment.batch_size=16")
     with pytest.raises(UserError) as wrong:
         list(resume_run(stopped_at_4, changed))
-    assert "recipe: optimiser.learning_rate is 0.5, it was 0.0001" in wrong.value.problem
+    assert "recipe: optimizer.learning_rate is 0.5, it was 0.0001" in wrong.value.problem
     assert "recipe: tasks.sentiment.batch_size is 16, it was 32" in wrong.value.problem
 
 
@@ -217,7 +217,7 @@ def test_10_two_processes_cannot_have_one_run(stopped_at_4: Path) -> None:
 
 
 def test_8_a_loss_that_is_no_number_fails_the_run_and_keeps_the_last_checkpoint(tiny: Path, tmp_path: Path) -> None:
-    wild = recipe_of(tiny, "optimiser.learning_rate=1e30", "optimiser.clip=0", "optimiser.warmup=0")
+    wild = recipe_of(tiny, "optimizer.learning_rate=1e30", "optimizer.clip=0", "optimizer.warmup=0")
     with pytest.raises(UserError, match=r"The loss of task '\w+' became (nan|inf) at step"):
         list(start_run(wild, tmp_path / "run", every=SaveEvery(steps=1)))
     about = read_run(tmp_path / "run")

@@ -35,7 +35,7 @@ class Classes:
     calibration: Calibration
 
 
-def analyse_classes(task: Task, probabilities_NC: Array, labels_N: Array) -> Classes:
+def analyze_classes(task: Task, probabilities_NC: Array, labels_N: Array) -> Classes:
     counts_CC = confusion(probabilities_NC.argmax(1), labels_N, probabilities_NC.shape[1])
     hit_C, answered_C, true_C = np.diag(counts_CC).astype(float), counts_CC.sum(0), counts_CC.sum(1)
     precision_C, recall_C = divide(hit_C, answered_C), divide(hit_C, true_C)

@@ -9,8 +9,8 @@ import numpy as np
 
 from minbert.config.recipe import Recipe
 from minbert.config.task import Task
-from minbert.data.dataset import Examples, same_examples
-from minbert.training.prepare import Part, Prepared, prepare
+from minbert.data.dataset import Dataset, same_examples
+from minbert.training.prepare import Prepared, Split, prepare
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,13 @@ def check_recipe(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = F
     return Report(parts, leaks, leaked, ready.learning.steps)
 
 
-def parts_of(ready: Prepared) -> list[tuple[str, str, Part]]:
+def parts_of(ready: Prepared) -> list[tuple[str, str, Split]]:
     return [
         (part, name, rows[name]) for name in ready.tasks for part, rows in (("train", ready.train), ("dev", ready.dev))
     ]
 
 
-def report_part(ready: Prepared, part: str, name: str, rows: Part, keys: list[tuple[str, ...]]) -> PartReport:
+def report_part(ready: Prepared, part: str, name: str, rows: Split, keys: list[tuple[str, ...]]) -> PartReport:
     return PartReport(
         task=name,
         part=part,
@@ -85,7 +85,7 @@ def report_part(ready: Prepared, part: str, name: str, rows: Part, keys: list[tu
     )
 
 
-def balance(task: Task, examples: Examples) -> dict[str, float]:
+def balance(task: Task, examples: Dataset) -> dict[str, float]:
     """The share of each label, or of each fifth of the range of scores."""
     assert examples.labels is not None
     if task.kind == "classify":
@@ -98,7 +98,7 @@ def balance(task: Task, examples: Examples) -> dict[str, float]:
 
 
 def find_leak(
-    dev: str, train: str, dev_rows: list[tuple[str, ...]], train_rows: list[tuple[str, ...]], examples: Examples
+    dev: str, train: str, dev_rows: list[tuple[str, ...]], train_rows: list[tuple[str, ...]], examples: Dataset
 ) -> Leak:
     wholes = set(train_rows)
     singles = {text for row in train_rows for text in row if text}

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from minbert.config.task import Task, read_task
-from minbert.data.dataset import Examples, locate, read_examples, read_split, same_examples
+from minbert.data.dataset import Dataset, locate, read_dataset, read_split, same_examples
 from minbert.data.metrics import Array, score
 from minbert.errors import UserError
 from minbert.files import sha256
@@ -81,10 +81,10 @@ def trained_on(texts: Sequence[Sequence[str]]) -> Trained:
     return Trained(rows, frozenset(text for row in rows for text in row if text))
 
 
-def training_rows(task: Task) -> Examples:
+def training_rows(task: Task) -> Dataset:
     if task.files.dev is None:
         return read_split(task, None, skip_bad_rows=True)[1]
-    return read_examples(locate(task, "train", None), task, skip_bad_rows=True)
+    return read_dataset(locate(task, "train", None), task, skip_bad_rows=True)
 
 
 def find_leaks(given: Predictions, training: Training) -> tuple[Leaks, Array]:

@@ -40,7 +40,7 @@ class Regression:
     spread: float | None
 
 
-def analyse_scores(task: Task, scores_N: Array, labels_N: Array) -> Regression:
+def analyze_scores(task: Task, scores_N: Array, labels_N: Array) -> Regression:
     error_N = scores_N - labels_N
     deviation = float(labels_N.std())
     return Regression(

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minbert.analysis.baseline import Baseline, baseline_of
-from minbert.analysis.classes import Classes, analyse_classes
+from minbert.analysis.classes import Classes, analyze_classes
 from minbert.analysis.disagreement import Disagreement, disagree
 from minbert.analysis.hardest import Example, hardest
 from minbert.analysis.leaks import Leaks, Training, find_leaks, read_training
-from minbert.analysis.regression import Regression, analyse_scores
+from minbert.analysis.regression import Regression, analyze_scores
 from minbert.analysis.rows import rows_of
 from minbert.analysis.slices import Slice, slice_rows
 from minbert.analysis.tags import TAGS, tag_rows
@@ -61,7 +61,7 @@ class RunAnalysis:
     notes: tuple[str, ...]
 
 
-def analyse_run(run: Path, other: Path | None = None) -> RunAnalysis:
+def analyze_run(run: Path, other: Path | None = None) -> RunAnalysis:
     names = measured_tasks(run)
     others = [] if other is None else measured_tasks(other)
     if other is not None and not set(names) & set(others):
@@ -73,7 +73,7 @@ def analyse_run(run: Path, other: Path | None = None) -> RunAnalysis:
     tasks = {}
     for name in names:
         second = read_predictions(other, name) if other is not None and name in others else None
-        tasks[name] = analyse_task(read_predictions(run, name), training, second, (str(run), str(other)))
+        tasks[name] = analyze_task(read_predictions(run, name), training, second, (str(run), str(other)))
     scores = {name: found.scores for name, found in tasks.items()}
     return RunAnalysis(
         run=str(run),
@@ -103,7 +103,7 @@ def one_sided(run: Path, names: list[str], other: Path, others: list[str]) -> tu
     )
 
 
-def analyse_task(
+def analyze_task(
     given: Predictions,
     training: Training,
     other: Predictions | None = None,
@@ -119,8 +119,8 @@ def analyse_task(
         rows=len(rows),
         scores=score(task, given.answers, given.labels),
         baseline=baseline_of(task, given.labels),
-        classes=analyse_classes(task, given.answers, given.labels) if is_classes else None,
-        regression=None if is_classes else analyse_scores(task, given.answers, given.labels),
+        classes=analyze_classes(task, given.answers, given.labels) if is_classes else None,
+        regression=None if is_classes else analyze_scores(task, given.answers, given.labels),
         hardest=hardest(given, tagged),
         tags=tuple(Tagged(name, TAGS[name].reason, int(has_N.sum())) for name, has_N in tagged.items()),
         slices=slice_rows(given, rows, tagged),

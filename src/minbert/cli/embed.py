@@ -16,7 +16,7 @@ def embed(
     input_: Annotated[Path, typer.Argument(metavar="INPUT", help="A text file, one text a line.")],
     output: Annotated[Path, typer.Argument(metavar="OUTPUT.npy", help="A NumPy file, float32, one row a text.")],
     pooling: Annotated[str, typer.Option(help="How the token vectors become one: mean, max, cls or pooler.")] = "mean",
-    normalise: Annotated[bool, typer.Option("--normalise", help="Scale each vector to length 1.")] = False,
+    normalize: Annotated[bool, typer.Option("--normalise", help="Scale each vector to length 1.")] = False,
     max_length: Annotated[int, typer.Option(min=8, help="Tokens a text; what is longer is cut.")] = 128,
     precision: Precision = "auto",
     resume: Annotated[
@@ -42,10 +42,10 @@ def embed(
         input_,
         output,
         pooling,
-        normalise=normalise,
+        normalize=normalize,
         max_length=max_length,
         resume=resume,
         force=force,
     )
     done = watch_file(job)
-    errors.print(f"{done.answered:,} vectors of {bert.shape.width} numbers in {output}", markup=False)
+    errors.print(f"{done.answered:,} vectors of {bert.config.hidden_size} numbers in {output}", markup=False)

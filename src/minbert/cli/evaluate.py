@@ -34,7 +34,7 @@ def evaluate(
 
     Example: minbert evaluate runs/baseline --data sst=more-reviews.csv --json
     """
-    from minbert.data.dataset import read_examples
+    from minbert.data.dataset import read_dataset
     from minbert.data.metrics import overall
     from minbert.inference.predictor import load
     from minbert.runs.directory import dev_rows
@@ -46,7 +46,7 @@ def evaluate(
         predictor.task(name)
     tasks = {name: task for name, task in predictor.tasks.items() if not named or name in named}
     rows = {
-        name: read_examples(Path(named[name]), task, skip_bad_rows=skip_bad_rows)
+        name: read_dataset(Path(named[name]), task, skip_bad_rows=skip_bad_rows)
         if name in named
         else dev_rows(run, task, data_root, skip_bad_rows)
         for name, task in tasks.items()

@@ -61,8 +61,8 @@ def of_comparison(folder: Path, out: Path, figures: Path | None) -> Path:
 
 
 def of_run(folder: Path, other: Path | None, out: Path) -> Path:
-    from minbert.analysis import analyse_run
+    from minbert.analysis import analyze_run
     from minbert.report import write_run
 
-    write_run(analyse_run(folder, other), out)
+    write_run(analyze_run(folder, other), out)
     return out / "report.html"

@@ -25,7 +25,7 @@ def show(
     import tomli_w
 
     from minbert.config.loading import read_recipe
-    from minbert.encoder.bert import SHAPES
+    from minbert.encoder.bert import CONFIGS
     from minbert.encoder.hub import find_backbone
     from minbert.encoder.pretrained import read_config
     from minbert.training.prepare import count_parameters
@@ -36,7 +36,7 @@ def show(
     for name, plan in chosen.tasks.items():
         # how it is learned comes first, where it is described last; a name alone needs no telling
         full["tasks"][name] |= {"task": plan.task} if plan.task else {}
-    size = SHAPES[shape] if shape else read_config(find_backbone(chosen.backbone))[0]
+    size = CONFIGS[shape] if shape else read_config(find_backbone(chosen.backbone))[0]
     counts = count_parameters(chosen, size)
     if as_json:
         typer.echo(json.dumps({"recipe": full, **counts}, indent=2))

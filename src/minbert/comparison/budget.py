@@ -34,11 +34,11 @@ def share_for(recipe: Recipe, seconds: float, data_root: Path | None = None, ski
 
 
 def share_for_steps(recipe: Recipe, steps: int, data_root: Path | None = None, skip_bad_rows: bool = False) -> float:
-    """How much of each epoch is trained in so many steps of the optimiser."""
+    """How much of each epoch is trained in so many steps of the optimizer."""
     tasks, train, _ = read_data(recipe, data_root, skip_bad_rows)
     sizes = {name: len(examples) for name, examples in train.items()}
     lengths = {name: recipe.tasks[name].max_length or task.max_length for name, task in tasks.items()}
-    return largest_share(recipe, sizes, lengths, steps * recipe.optimiser.accumulate)
+    return largest_share(recipe, sizes, lengths, steps * recipe.optimizer.accumulate)
 
 
 def largest_share(
@@ -84,7 +84,7 @@ def count_kinds(plans: Sequence[StagePlan], recipe: Recipe) -> Counter[Kind]:
     for plan in plans:
         for epoch in range(plan.stage.epochs):
             plan.sampler.begin_epoch(epoch + 1)
-            drawn = Counter(plan.sampler.draw() for _ in range(plan.steps_per_epoch * recipe.optimiser.accumulate))
+            drawn = Counter(plan.sampler.draw() for _ in range(plan.steps_per_epoch * recipe.optimizer.accumulate))
             counts.update({kind_of(plan, draw): count for draw, count in drawn.items()})
     return counts
 
@@ -129,5 +129,5 @@ def time_kinds(ready: Prepared) -> dict[Kind, float]:
     for step in Loop(ready.model, replace(learning, plans=list(tried.values()), teachers=teachers)):
         seconds[step.stage].append(time.perf_counter() - last)
         last = time.perf_counter()
-    draws = TIMED * ready.recipe.optimiser.accumulate
+    draws = TIMED * ready.recipe.optimizer.accumulate
     return {kind: sum(found[WARM:]) / draws for kind, found in zip(tried, seconds, strict=True)}

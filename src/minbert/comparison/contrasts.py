@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from minbert.comparison.results import OVERALL, Difference, Gain, Result, Summary, Transfer
-from minbert.comparison.statistics import Evidence, Pairs, add_up, evidence, judged, pair_up, summarise
+from minbert.comparison.statistics import Evidence, Pairs, add_up, evidence, judged, pair_up, summarize
 from minbert.config.task import METRICS, Task
 from minbert.data.metrics import Array, direction, overall
 from minbert.errors import UserError
@@ -84,7 +84,7 @@ def summary_of(results: Iterable[Result], measure: str, tasks: Mapping[str, Task
     """Over seeds, in their order, whatever the order of the results."""
     values = {each.seed: value_of(each, measure, tasks) for each in sorted(results, key=lambda each: each.seed)}
     known = {seed: value for seed, value in values.items() if value is not None}
-    return summarise(known) if known else None
+    return summarize(known) if known else None
 
 
 def parted(measure: str) -> tuple[str, str]:

@@ -69,7 +69,7 @@ class Difference:
     p: float
     # Holm's correction over all that is tested together
     corrected: float
-    # randomisation over dev rows alone: are these very models different?
+    # randomization over dev rows alone: are these very models different?
     p_rows: float
     # the smallest true difference that would have been found four times in five
     smallest: float

@@ -37,7 +37,7 @@ AT_ONCE = 2**21
 OF_CLASSES = ("accuracy", "log_loss", "macro_f1", "f1", "precision", "recall")
 
 
-def summarise(values: Mapping[int, float]) -> Summary:
+def summarize(values: Mapping[int, float]) -> Summary:
     """Seed: value -> mean, standard deviation, and Student's 95 % interval of the mean over seeds."""
     found = np.array(list(values.values()))
     mean, n = float(found.mean()), len(found)

@@ -28,7 +28,7 @@ class TaskPlan:
     # the task's own small parts inside the shared encoder
     adapters: tuple[Spec, ...] = ()
     # what its training has to mind besides its loss
-    regularisers: tuple[Spec, ...] = ()
+    regularizers: tuple[Spec, ...] = ()
     # pairs in both orders, the outputs averaged
     symmetric: bool = False
     # the name of a layer before the head; tasks that write the same name share it
@@ -85,15 +85,15 @@ class Stage:
     max_lengths: dict[str, int] = field(default_factory=dict)
     # left out: only the labels teach
     distil: Distil | None = None
-    # left out: the optimiser's
+    # left out: the optimizer's
     learning_rate: float | None = None
-    # left out: the stage's learning rate if it has one, else the optimiser's
+    # left out: the stage's learning rate if it has one, else the optimizer's
     head_learning_rate: float | None = None
 
-    def rates(self, optimiser: "Optimiser") -> tuple[float, float]:
+    def rates(self, optimizer: "Optimizer") -> tuple[float, float]:
         """The learning rates of the encoder and of the tasks' own parts."""
-        rate = self.learning_rate or optimiser.learning_rate
-        return rate, self.head_learning_rate or self.learning_rate or optimiser.head_learning_rate or rate
+        rate = self.learning_rate or optimizer.learning_rate
+        return rate, self.head_learning_rate or self.learning_rate or optimizer.head_learning_rate or rate
 
     def __post_init__(self) -> None:
         if self.epochs < 1 or (self.steps_per_epoch is not None and self.steps_per_epoch < 1):
@@ -108,7 +108,7 @@ class Stage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Optimiser:
+class Optimizer:
     learning_rate: float = 5e-5
     # left out: the same for the tasks' own parts
     head_learning_rate: float | None = None
@@ -183,7 +183,7 @@ class Recipe:
     average: Spec | None = None
     # what the encoder computes in; the weights stay fp32. auto: bf16 where the machine multiplies it fast
     precision: Precision = "auto"
-    optimiser: Optimiser = field(default_factory=Optimiser)
+    optimizer: Optimizer = field(default_factory=Optimizer)
     selection: Selection = field(default_factory=Selection)
 
     def __post_init__(self) -> None:

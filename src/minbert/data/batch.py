@@ -14,12 +14,12 @@ import torch
 from torch import Tensor
 
 from minbert.data.packed import Packed
-from minbert.data.tokenizer import Ragged, Text, too_long
+from minbert.data.tokenizer import Tokenizer, Tokens, over_character_limit
 
 # both: joined in one order, and in the other; twice: the first text, two times
 Layout = Literal["joined", "apart", "both", "twice"]
 # (the tokenizer, texts, how many of a text's pieces can be kept) -> a tag for each piece
-Tag = Callable[[Text, Sequence[str], int], Ragged]
+Tag = Callable[[Tokenizer, Sequence[str], int], Tokens]
 
 
 @dataclass(frozen=True)
@@ -46,16 +46,16 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Sequences:
+class EncodedTexts:
     """Every example of a table as token sequences, special tokens included."""
 
-    parts: tuple[Ragged, ...]
+    parts: tuple[Tokens, ...]
     # how many tokens of each joined sequence belong to segment 0; nothing: all of them
     first_segments: tuple[npt.NDArray[np.int64], ...]
     # which examples were too long to be read to their ends
     truncated: npt.NDArray[np.bool_]
     # a tag for each token of the parts; nothing: nobody wants them
-    tags: tuple[Ragged, ...] = ()
+    tags: tuple[Tokens, ...] = ()
 
     def __len__(self) -> int:
         return len(self.parts[0])
@@ -65,7 +65,7 @@ class Sequences:
         """Tokens of each example, over all its sequences."""
         return sum((part.lengths for part in self.parts[1:]), start=self.parts[0].lengths)
 
-    def take(self, rows: npt.NDArray[np.int64]) -> "Sequences":
+    def take(self, rows: npt.NDArray[np.int64]) -> "EncodedTexts":
         """Some of the examples, in the given order."""
         firsts = tuple(first[rows] for first in self.first_segments)
         parts, tags = (tuple(part.take(rows) for part in each) for each in (self.parts, self.tags))
@@ -84,13 +84,13 @@ class Sequences:
         return Packed(torch.from_numpy(ids), torch.from_numpy(segments), torch.from_numpy(lengths), tags_T=tags_T)
 
 
-def end_to_end(parts: list[Ragged]) -> npt.NDArray[np.int64]:
+def end_to_end(parts: list[Tokens]) -> npt.NDArray[np.int64]:
     return np.concatenate([part.flat for part in parts]).astype(np.int64)
 
 
-def lay_out(
-    text: Text, texts: tuple[list[str], ...], layout: Layout, max_length: int, tag: Tag | None = None
-) -> Sequences:
+def encode_texts(
+    text: Tokenizer, texts: tuple[list[str], ...], layout: Layout, max_length: int, tag: Tag | None = None
+) -> EncodedTexts:
     """Texts -> sequences: [CLS] a [SEP]; pairs as [CLS] a [SEP] b [SEP], in both orders, or apart."""
     columns = texts[:1] if layout == "twice" else texts
     pieces = [text.encode(column, max_length) for column in columns]
@@ -103,16 +103,16 @@ def lay_out(
         keep = [np.minimum(piece.lengths, max_length - 2) for piece in pieces]
         orders = [[column] for column in range(len(pieces))]
 
-    def wrapped(rows: list[Ragged], first: int, end: int) -> tuple[Ragged, ...]:
+    def wrapped(rows: list[Tokens], first: int, end: int) -> tuple[Tokens, ...]:
         parts = tuple(wrap([rows[i] for i in order], [keep[i] for i in order], first, end) for order in orders)
         return parts * 2 if layout == "twice" else parts
 
-    # of a very long text only the first characters were tokenised
-    cut = np.any([too_long(column, max_length) for column in columns], axis=0)
+    # of a very long text only the first characters were tokenized
+    cut = np.any([over_character_limit(column, max_length) for column in columns], axis=0)
     cut |= np.any([piece.lengths > kept for piece, kept in zip(pieces, keep, strict=True)], axis=0)
     firsts = tuple(keep[order[0]] + 2 for order in orders) if joined else ()
     tags = wrapped([tag(text, column, max_length) for column in columns], 0, 0) if tag else ()
-    return Sequences(wrapped(pieces, text.cls, text.sep), firsts, cut, tags)
+    return EncodedTexts(wrapped(pieces, text.cls, text.sep), firsts, cut, tags)
 
 
 def share_length(
@@ -127,7 +127,7 @@ def share_length(
     return [np.where(over, kept_first, first), np.where(over, kept_second, second)]
 
 
-def wrap(pieces: list[Ragged], keep: list[npt.NDArray[np.int64]], first: int, end: int) -> Ragged:
+def wrap(pieces: list[Tokens], keep: list[npt.NDArray[np.int64]], first: int, end: int) -> Tokens:
     """`first` ([CLS]), the kept pieces of each text and an `end` ([SEP]) after each, as one sequence a row."""
     lengths = 1 + sum(kept + 1 for kept in keep)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -138,15 +138,15 @@ def wrap(pieces: list[Ragged], keep: list[npt.NDArray[np.int64]], first: int, en
         inside = np.arange(kept.sum()) - np.repeat(np.cumsum(kept) - kept, kept)
         flat[np.repeat(start, kept) + inside] = piece.flat[np.repeat(piece.offsets[:-1], kept) + inside]
         start = start + kept + 1
-    return Ragged(flat, offsets)
+    return Tokens(flat, offsets)
 
 
-def make_batch(task: str, sequences: Sequences, labels: npt.NDArray[Any] | None, rows: npt.NDArray[np.int64]) -> Batch:
+def collate(task: str, sequences: EncodedTexts, labels: npt.NDArray[Any] | None, rows: npt.NDArray[np.int64]) -> Batch:
     targets = None if labels is None else torch.from_numpy(labels[rows])
     return Batch(task, sequences.pack(rows), targets, rows)
 
 
-def by_length(tokens: npt.NDArray[np.int64], budget: int) -> Iterator[npt.NDArray[np.int64]]:
+def length_batches(tokens: npt.NDArray[np.int64], budget: int) -> Iterator[npt.NDArray[np.int64]]:
     """Rows in batches of similar length, each of at most `budget` tokens: for answering, where order is free."""
     order = np.argsort(-tokens, kind="stable")
     start = 0

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minbert.config.task import Task
-from minbert.data.dataset import Examples, Reject, row_of
+from minbert.data.dataset import Dataset, Reject, row_of
 from minbert.data.readers import Columns
 from minbert.errors import UserError
 
@@ -20,7 +20,7 @@ class Chunk:
     """Rows that follow each other in a file: those that can be answered, and the others."""
 
     # each text column once, also if several tasks read it
-    examples: Examples
+    examples: Dataset
     rejects: list[Reject]
 
     @property
@@ -33,7 +33,7 @@ def full(rows: int, characters: int) -> bool:
 
 
 def empty_chunk(reader: Columns) -> Chunk:
-    return Chunk(Examples(tuple([] for _ in reader.columns), None, [], [], reader.path), [])
+    return Chunk(Dataset(tuple([] for _ in reader.columns), None, [], [], reader.path), [])
 
 
 def read_chunks(reader: Columns) -> Iterator[Chunk]:

@@ -36,7 +36,7 @@ class Reject:
 
 
 @dataclass
-class Examples:
+class Dataset:
     """The rows of one file, column by column."""
 
     texts: tuple[list[str], ...]
@@ -49,8 +49,8 @@ class Examples:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def take(self, rows: Sequence[int] | npt.NDArray[np.int64]) -> "Examples":
-        return Examples(
+    def take(self, rows: Sequence[int] | npt.NDArray[np.int64]) -> "Dataset":
+        return Dataset(
             tuple([column[i] for i in rows] for column in self.texts),
             None if self.labels is None else self.labels[np.asarray(rows, dtype=np.int64)],
             [self.ids[i] for i in rows],
@@ -75,7 +75,7 @@ class BadRows(UserError):
         self.rejects = list(rejects)
 
 
-def read_examples(path: Path, task: Task, *, labelled: bool = True, skip_bad_rows: bool = False) -> Examples:
+def read_dataset(path: Path, task: Task, *, labelled: bool = True, skip_bad_rows: bool = False) -> Dataset:
     """All rows of a file. Bad rows stop the reading with a list of them, or are skipped and counted."""
     examples, rejects = read_rows(path, task, labelled=labelled)
     if rejects and not skip_bad_rows:
@@ -86,7 +86,7 @@ def read_examples(path: Path, task: Task, *, labelled: bool = True, skip_bad_row
     return examples
 
 
-def read_rows(path: Path, task: Task, *, labelled: bool = True) -> tuple[Examples, list[Reject]]:
+def read_rows(path: Path, task: Task, *, labelled: bool = True) -> tuple[Dataset, list[Reject]]:
     """Every row as an example or a reject."""
     columns = [*task.text, *([task.label] if labelled else [])]
     answer = LabelReader(task)
@@ -113,7 +113,7 @@ def read_rows(path: Path, task: Task, *, labelled: bool = True) -> tuple[Example
         lines.append(line)
     kind = np.int64 if task.kind == "classify" else np.float64
     array = np.array(labels, dtype=kind) if labelled else None
-    return Examples(texts, array, ids, lines, path, skipped), rejects
+    return Dataset(texts, array, ids, lines, path, skipped), rejects
 
 
 def row_of(line: int, values: list[Any] | str, columns: Sequence[str], id_column: str) -> tuple[list[str], str]:
@@ -215,16 +215,16 @@ def locate(task: Task, part: str, data_root: Path | None) -> Path:
     )
 
 
-def read_split(task: Task, data_root: Path | None, *, skip_bad_rows: bool = False) -> tuple[Task, Examples, Examples]:
+def read_split(task: Task, data_root: Path | None, *, skip_bad_rows: bool = False) -> tuple[Task, Dataset, Dataset]:
     """The task (its labels known) with its training and dev rows."""
     path = locate(task, "train", data_root)
     if task.kind == "classify" and not task.labels:
         task = task.with_labels(infer_labels(path, task))
     if task.files.dev is not None:
         paths = (path, locate(task, "dev", data_root))
-        train, dev = together(lambda path: read_examples(path, task, skip_bad_rows=skip_bad_rows), paths)
+        train, dev = together(lambda path: read_dataset(path, task, skip_bad_rows=skip_bad_rows), paths)
         return task, train, dev
-    train = read_examples(path, task, skip_bad_rows=skip_bad_rows)
+    train = read_dataset(path, task, skip_bad_rows=skip_bad_rows)
     held = np.array([held_out(texts, task.split) for texts in zip(*train.texts, strict=True)])
     dev = train.take(np.flatnonzero(held))
     rest = train.take(np.flatnonzero(~held))

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
 
-from minbert.data.tokenizer import Ragged, Text
+from minbert.data.tokenizer import Tokenizer, Tokens
 
 # A tag's place here is its id. What is no word, as [CLS], has the first.
 TAGS = (
@@ -61,7 +61,7 @@ def check_tagger() -> None:
         raise ValueError("needs the extra: pip install 'minbert[tags]'")
 
 
-def tag_pieces(text: Text, texts: Sequence[str], most_tokens: int) -> Ragged:
+def tag_pieces(text: Tokenizer, texts: Sequence[str], most_tokens: int) -> Tokens:
     """For each piece that `text.encode` gives, the tag of the word in which it begins.
 
     No more than `most_tokens` pieces of a text can be kept, so what comes after them is not looked at.
@@ -70,8 +70,8 @@ def tag_pieces(text: Text, texts: Sequence[str], most_tokens: int) -> Ragged:
     for chunk in text.chunks(texts, most_tokens):
         found = text.tokenizer.encode_batch(chunk, add_special_tokens=False)
         places = (encoding.offsets for encoding in found)
-        parts.append(Ragged.of([align(*each, most_tokens) for each in zip(chunk, places, strict=True)]))
-    return Ragged.end_to_end(parts)
+        parts.append(Tokens.of([align(*each, most_tokens) for each in zip(chunk, places, strict=True)]))
+    return Tokens.end_to_end(parts)
 
 
 def align(text: str, places: Sequence[tuple[int, int]], most_tokens: int) -> list[int]:

@@ -12,7 +12,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 from minbert.errors import UserError
 
 # A word piece rarely has more than a dozen characters. What lies beyond this many characters for each
-# allowed token is cut off before the tokenizer sees it: it would tokenise all of a 50 MB string first.
+# allowed token is cut off before the tokenizer sees it: it would tokenize all of a 50 MB string first.
 CHARACTERS_PER_TOKEN = 64
 # ...but not below this many in all, which cost nothing: the longer text of a pair must still look the longer.
 FEWEST_CHARACTERS = 32_768
@@ -20,7 +20,7 @@ CHUNK = 10_000
 
 
 @dataclass(frozen=True)
-class Ragged:
+class Tokens:
     """Rows of token ids of different lengths, end to end in one array."""
 
     flat: npt.NDArray[np.int32]
@@ -34,14 +34,14 @@ class Ragged:
         return np.diff(self.offsets)
 
     @classmethod
-    def of(cls, rows: Sequence[Sequence[int]]) -> "Ragged":
+    def of(cls, rows: Sequence[Sequence[int]]) -> "Tokens":
         lengths = np.fromiter((len(row) for row in rows), np.int64, len(rows))
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         flat = np.concatenate([np.asarray(row, np.int32) for row in rows]) if offsets[-1] else np.empty(0, np.int32)
         return cls(flat, offsets)
 
     @classmethod
-    def end_to_end(cls, parts: Sequence["Ragged"]) -> "Ragged":
+    def end_to_end(cls, parts: Sequence["Tokens"]) -> "Tokens":
         """The rows of all parts, one part after the other."""
         if len(parts) == 1:
             return parts[0]
@@ -49,15 +49,15 @@ class Ragged:
         flat = np.concatenate([part.flat for part in parts] or [np.empty(0, np.int32)])
         return cls(flat, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
 
-    def take(self, rows: npt.NDArray[np.int64]) -> "Ragged":
+    def take(self, rows: npt.NDArray[np.int64]) -> "Tokens":
         """Some of the rows, in the given order."""
         lengths = self.offsets[rows + 1] - self.offsets[rows]  # of these rows only: all of them may be millions
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         place = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
-        return Ragged(self.flat[place], offsets)
+        return Tokens(self.flat[place], offsets)
 
 
-class Text:
+class Tokenizer:
     """A tokenizer and the ids of its special tokens."""
 
     def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
@@ -82,47 +82,47 @@ class Text:
     def vocabulary(self) -> int:
         return int(self.tokenizer.get_vocab_size())
 
-    def encode(self, texts: Sequence[str], most_tokens: int) -> Ragged:
+    def encode(self, texts: Sequence[str], most_tokens: int) -> Tokens:
         """The pieces of each text without special tokens."""
         parts = []
         for chunk in self.chunks(texts, most_tokens):
             found = self.tokenizer.encode_batch_fast(chunk, add_special_tokens=False)
-            parts.append(Ragged.of([encoding.ids for encoding in found]))
-        return Ragged.end_to_end(parts)
+            parts.append(Tokens.of([encoding.ids for encoding in found]))
+        return Tokens.end_to_end(parts)
 
     def chunks(self, texts: Sequence[str], most_tokens: int) -> Iterator[list[str]]:
         """The texts as the tokenizer is to see them, some at a time; very long ones are cut by characters."""
-        limit = most_characters(most_tokens)
+        limit = max_characters(most_tokens)
         for start in range(0, len(texts), CHUNK):
-            yield [mended(text[:limit]) for text in texts[start : start + CHUNK]]
+            yield [without_lone_surrogates(text[:limit]) for text in texts[start : start + CHUNK]]
 
     def save(self, folder: Path) -> None:
         self.tokenizer.save(str(folder / "tokenizer.json"))
 
 
-def most_characters(most_tokens: int) -> int:
+def max_characters(most_tokens: int) -> int:
     return max(most_tokens * CHARACTERS_PER_TOKEN, FEWEST_CHARACTERS)
 
 
-def too_long(texts: Sequence[str], most_tokens: int) -> npt.NDArray[np.bool_]:
-    """Which texts are cut by characters, before they are tokenised."""
-    limit = most_characters(most_tokens)
+def over_character_limit(texts: Sequence[str], most_tokens: int) -> npt.NDArray[np.bool_]:
+    """Which texts are cut by characters, before they are tokenized."""
+    limit = max_characters(most_tokens)
     return np.fromiter((len(text) > limit for text in texts), bool, len(texts))
 
 
-def mended(text: str) -> str:
+def without_lone_surrogates(text: str) -> str:
     """JSON may carry half a surrogate pair, which the tokenizer refuses: read as a broken character."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def load_text(folder: Path, lowercase: bool = True) -> Text:
+def read_tokenizer(folder: Path, lowercase: bool = True) -> Tokenizer:
     """The tokenizer of a model folder: tokenizer.json, else vocab.txt."""
     whole, vocabulary = folder / "tokenizer.json", folder / "vocab.txt"
     try:
         if whole.is_file():
-            return Text(tokenizers.Tokenizer.from_file(str(whole)))
+            return Tokenizer(tokenizers.Tokenizer.from_file(str(whole)))
         if vocabulary.is_file():
-            return Text(word_pieces(vocabulary, lowercase))
+            return Tokenizer(wordpiece_tokenizer(vocabulary, lowercase))
     except UserError as wrong:
         raise UserError(f"{folder}: {wrong.problem}") from None
     except Exception as wrong:  # the library raises bare Exception
@@ -130,7 +130,7 @@ def load_text(folder: Path, lowercase: bool = True) -> Text:
     raise UserError(f"{folder}: neither tokenizer.json nor vocab.txt.", "Copy the model's tokenizer files there.")
 
 
-def word_pieces(vocabulary: Path, lowercase: bool) -> tokenizers.Tokenizer:
+def wordpiece_tokenizer(vocabulary: Path, lowercase: bool) -> tokenizers.Tokenizer:
     """BERT's tokenizer from its vocabulary alone."""
     tokenizer = tokenizers.Tokenizer(models.WordPiece.from_file(str(vocabulary), unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)

@@ -17,11 +17,17 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from minbert.data.packed import Block, Grid
-from minbert.encoder.dropout import Noise
+from minbert.encoder.dropout import DropoutGenerator
 
 
 def attend(
-    q_TD: Tensor | None, kv_TW: Tensor, queries: Grid, keys: Grid, heads: int, dropout: float, noise: Noise
+    q_TD: Tensor | None,
+    kv_TW: Tensor,
+    queries: Grid,
+    keys: Grid,
+    heads: int,
+    dropout: float,
+    generator: DropoutGenerator,
 ) -> Tensor:
     """softmax(q k' / sqrt(K)) v, with dropout on the weights: one row for each query.
 
@@ -30,7 +36,7 @@ def attend(
     """
     if kv_TW.device.type != "cpu":
         return attend_by_torch(q_TD, kv_TW, queries, keys, heads, dropout)
-    return Attend.apply(q_TD, kv_TW, queries, keys, heads, dropout, noise)  # type: ignore[no-any-return, no-untyped-call]
+    return Attend.apply(q_TD, kv_TW, queries, keys, heads, dropout, generator)  # type: ignore[no-any-return, no-untyped-call]
 
 
 class Attend(torch.autograd.Function):
@@ -43,13 +49,13 @@ class Attend(torch.autograd.Function):
         keys: Grid,
         heads: int,
         dropout: float,
-        noise: Noise,
+        generator: DropoutGenerator,
     ) -> Tensor:
         mixed_GD = kv_TW.new_empty(queries.size, kv_TW.shape[1] // (3 if q_TD is None else 2))
         saved: list[Tensor | None] = []
         for here, there, (q_RQK, k_RLK, v_RLK) in operands(q_TD, kv_TW, queries, keys, heads):
             weights_RQL = scores(q_RQK, k_RLK, there, heads).softmax(-1)
-            keep_RQL = noise.mask(weights_RQL, dropout) if dropout else None
+            keep_RQL = generator.mask(weights_RQL, dropout) if dropout else None
             dropped_RQL = weights_RQL if keep_RQL is None else weights_RQL * keep_RQL
             by_token(mixed_GD, here, heads, 1)[:, :, 0].copy_(split(torch.bmm(dropped_RQL, v_RLK), heads))
             saved += [q_RQK, k_RLK, v_RLK, weights_RQL, keep_RQL]

@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from minbert.data.packed import Grid, Packed
 from minbert.encoder.attention import attend
-from minbert.encoder.dropout import Dropout, Noise
+from minbert.encoder.dropout import Dropout, DropoutGenerator
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": functional.gelu,
@@ -33,32 +33,32 @@ Reads = Literal["all", "first"]
 
 
 @dataclass(frozen=True)
-class Shape:
+class BertConfig:
     """The sizes of an encoder. The defaults are those of BERT-base."""
 
-    layers: int = 12
-    width: int = 768
-    heads: int = 12
-    inner: int = 3072
-    vocabulary: int = 30522
-    positions: int = 512
-    segments: int = 2
-    activation: str = "gelu"
-    norm_epsilon: float = 1e-12
-    dropout: float = 0.1
-    attention_dropout: float = 0.1
+    num_hidden_layers: int = 12
+    hidden_size: int = 768
+    num_attention_heads: int = 12
+    intermediate_size: int = 3072
+    vocab_size: int = 30522
+    max_position_embeddings: int = 512
+    type_vocab_size: int = 2
+    hidden_act: str = "gelu"
+    layer_norm_eps: float = 1e-12
+    hidden_dropout_prob: float = 0.1
+    attention_probs_dropout_prob: float = 0.1
 
 
 # by the names that people call them
-SHAPES = {
-    "base": Shape(),
-    "large": Shape(layers=24, width=1024, heads=16, inner=4096),
-    "minilm": Shape(layers=6, width=384, heads=12, inner=1536),
+CONFIGS = {
+    "base": BertConfig(),
+    "large": BertConfig(num_hidden_layers=24, hidden_size=1024, num_attention_heads=16, intermediate_size=4096),
+    "minilm": BertConfig(num_hidden_layers=6, hidden_size=384, num_attention_heads=12, intermediate_size=1536),
 }
 
 
 @dataclass(frozen=True)
-class Marks:
+class SpecialTokens:
     """The ids of the tokens that are no words. The defaults are those of BERT's English vocabulary."""
 
     cls: int = 101
@@ -111,13 +111,13 @@ NO_PORTS = Ports()
 class Embeddings(nn.Module):
     """Word + position + segment, normed."""
 
-    def __init__(self, shape: Shape, noise: Noise) -> None:
+    def __init__(self, config: BertConfig, generator: DropoutGenerator) -> None:
         super().__init__()
-        self.word = nn.Embedding(shape.vocabulary, shape.width)
-        self.position = nn.Embedding(shape.positions, shape.width)
-        self.segment = nn.Embedding(shape.segments, shape.width)
-        self.norm = Norm(shape.width, shape.norm_epsilon)
-        self.dropout = Dropout(shape.dropout, noise)
+        self.word = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.position = nn.Embedding(config.max_position_embeddings, config.hidden_size)
+        self.segment = nn.Embedding(config.type_vocab_size, config.hidden_size)
+        self.norm = Norm(config.hidden_size, config.layer_norm_eps)
+        self.dropout = Dropout(config.hidden_dropout_prob, generator)
 
     def forward(self, packed: Packed) -> Tensor:
         x_TD = self.word(packed.ids_T) + self.position(packed.positions_T) + self.segment(packed.segments_T)
@@ -127,13 +127,13 @@ class Embeddings(nn.Module):
 class Attention(nn.Module):
     """Multi-head self-attention within each sequence."""
 
-    def __init__(self, shape: Shape, noise: Noise) -> None:
+    def __init__(self, config: BertConfig, generator: DropoutGenerator) -> None:
         super().__init__()
-        self.heads = shape.heads
+        self.heads = config.num_attention_heads
         # query, key and value in one product
-        self.qkv = Linear(shape.width, 3 * shape.width)
-        self.output = Linear(shape.width, shape.width)
-        self.dropout = Dropout(shape.attention_dropout, noise)
+        self.qkv = Linear(config.hidden_size, 3 * config.hidden_size)
+        self.output = Linear(config.hidden_size, config.hidden_size)
+        self.dropout = Dropout(config.attention_probs_dropout_prob, generator)
 
     def forward(self, x_TD: Tensor, packed: Packed, ports: Ports, number: int) -> Tensor:
         qkv_TW = ports.qkv(number, x_TD, self.qkv(x_TD))
@@ -148,21 +148,21 @@ class Attention(nn.Module):
 
     def mix(self, q_TD: Tensor | None, kv_TW: Tensor, queries: Grid, keys: Grid) -> Tensor:
         dropout = self.dropout
-        return self.output(attend(q_TD, kv_TW, queries, keys, self.heads, dropout.rate_now, dropout.noise))  # type: ignore[no-any-return]
+        return self.output(attend(q_TD, kv_TW, queries, keys, self.heads, dropout.rate_now, dropout.generator))  # type: ignore[no-any-return]
 
 
 class Layer(nn.Module):
     """Attention, add and norm, feed-forward, add and norm."""
 
-    def __init__(self, shape: Shape, noise: Noise) -> None:
+    def __init__(self, config: BertConfig, generator: DropoutGenerator) -> None:
         super().__init__()
-        self.attention = Attention(shape, noise)
-        self.attention_norm = Norm(shape.width, shape.norm_epsilon)
-        self.inner = Linear(shape.width, shape.inner)
-        self.outer = Linear(shape.inner, shape.width)
-        self.norm = Norm(shape.width, shape.norm_epsilon)
-        self.dropout = Dropout(shape.dropout, noise)
-        self.activation = ACTIVATIONS[shape.activation]
+        self.attention = Attention(config, generator)
+        self.attention_norm = Norm(config.hidden_size, config.layer_norm_eps)
+        self.inner = Linear(config.hidden_size, config.intermediate_size)
+        self.outer = Linear(config.intermediate_size, config.hidden_size)
+        self.norm = Norm(config.hidden_size, config.layer_norm_eps)
+        self.dropout = Dropout(config.hidden_dropout_prob, generator)
+        self.activation = ACTIVATIONS[config.hidden_act]
 
     def forward(self, x_TD: Tensor, packed: Packed, ports: Ports, number: int) -> Tensor:
         attended_TD = ports.attended(number, self.attention(x_TD, packed, ports, number))
@@ -183,17 +183,17 @@ class Layer(nn.Module):
 
 
 class Bert(nn.Module):
-    def __init__(self, shape: Shape, noise: Noise | None = None) -> None:
+    def __init__(self, config: BertConfig, generator: DropoutGenerator | None = None) -> None:
         super().__init__()
-        self.shape = shape
-        self.noise = noise or Noise()
-        self.marks = Marks()
+        self.config = config
+        self.dropout_generator = generator or DropoutGenerator()
+        self.special_tokens = SpecialTokens()
         # what it computes in; the weights may be kept in another
         self.dtype = torch.float32
-        self.embeddings = Embeddings(shape, self.noise)
-        self.layers = nn.ModuleList(Layer(shape, self.noise) for _ in range(shape.layers))
-        self.pooler = Linear(shape.width, shape.width)
-        self.apply(initialise)
+        self.embeddings = Embeddings(config, self.dropout_generator)
+        self.layers = nn.ModuleList(Layer(config, self.dropout_generator) for _ in range(config.num_hidden_layers))
+        self.pooler = Linear(config.hidden_size, config.hidden_size)
+        self.apply(initialize)
 
     def forward(self, packed: Packed, reads: Reads = "all", ports: Ports = NO_PORTS) -> Tensor:
         """One vector a token, T x D; or only those of the first tokens, S x D."""
@@ -215,7 +215,7 @@ class Bert(nn.Module):
         return torch.tanh(self.pooler(x_TD[packed.starts_S]))
 
 
-def initialise(module: nn.Module) -> None:
+def initialize(module: nn.Module) -> None:
     """BERT's initial weights: N(0, 0.02), zero biases."""
     if isinstance(module, nn.Linear | nn.Embedding):
         nn.init.normal_(module.weight, std=0.02)

@@ -10,7 +10,7 @@ import torch
 
 from minbert.config.recipe import Precision
 from minbert.data.packed import Packed
-from minbert.encoder.bert import Bert, Reads, Shape
+from minbert.encoder.bert import Bert, BertConfig, Reads
 from minbert.encoder.precision import best_dtype
 
 # a batch of a few dozen sentences
@@ -22,25 +22,25 @@ def best_device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def place(bert: Bert, precision: Precision, *, answering: bool = False) -> None:
+def to_device(bert: Bert, precision: Precision, *, inference: bool = False) -> None:
     """Onto the fastest device, computing in this precision; to answer, the weights are kept in it too."""
     device = best_device()
     bert.dtype = best_dtype(precision, device)
-    bert.noise.to(device)
-    bert.to(device, bert.dtype if answering else None)
+    bert.dropout_generator.to(device)
+    bert.to(device, bert.dtype if inference else None)
 
 
-def matrix_work(shape: Shape, packed: Packed, reads: Reads = "all") -> float:
+def matrix_work(config: BertConfig, packed: Packed, reads: Reads = "all") -> float:
     """Floating-point operations of all matrix products of a forward pass. A training step does three times that."""
-    D, F = shape.width, shape.inner
+    D, F = config.hidden_size, config.intermediate_size
     tokens = float(len(packed.ids_T))
     meetings = float((packed.lengths_S**2).sum())
     whole = 2 * tokens * (4 * D * D + 2 * D * F) + 4 * meetings * D
     if reads == "all":
-        return shape.layers * whole
+        return config.num_hidden_layers * whole
     sequences = float(len(packed.lengths_S))
     last = 4 * tokens * D * D + 2 * sequences * (2 * D * D + 2 * D * F) + 4 * tokens * D
-    return (shape.layers - 1) * whole + last
+    return (config.num_hidden_layers - 1) * whole + last
 
 
 @lru_cache

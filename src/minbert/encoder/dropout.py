@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 
-class Noise:
+class DropoutGenerator:
     """The random numbers of a model's dropout: its own generator, so that nothing global is drawn from."""
 
     def __init__(self, seed: int = 0) -> None:
@@ -44,23 +44,23 @@ class Noise:
 
 
 class Dropout(nn.Module):
-    def __init__(self, rate: float, noise: Noise) -> None:
+    def __init__(self, rate: float, generator: DropoutGenerator) -> None:
         super().__init__()
         if not 0 <= rate < 1:
             raise ValueError(f"dropout {rate} is not between 0 and 1")
         self.rate = rate
-        self.noise = noise
+        self.generator = generator
 
     @property
     def rate_now(self) -> float:
         return self.rate if self.training else 0.0
 
     def forward(self, x: Tensor) -> Tensor:
-        return x * self.noise.mask(x, self.rate) if self.rate_now else x
+        return x * self.generator.mask(x, self.rate) if self.rate_now else x
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
         """x + what is left of y, in one pass over them."""
-        return torch.addcmul(x, y, self.noise.mask(y, self.rate)) if self.rate_now else x + y
+        return torch.addcmul(x, y, self.generator.mask(y, self.rate)) if self.rate_now else x + y
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -11,26 +11,12 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from minbert.data.tokenizer import Text, load_text
-from minbert.encoder.bert import ACTIVATIONS, Bert, Marks, Shape
-from minbert.encoder.dropout import Noise
+from minbert.data.tokenizer import Tokenizer, read_tokenizer
+from minbert.encoder.bert import ACTIVATIONS, Bert, BertConfig, SpecialTokens
+from minbert.encoder.dropout import DropoutGenerator
 from minbert.encoder.init import blank
 from minbert.errors import UserError
 
-# our field of Shape: the key in config.json
-CONFIG = {
-    "layers": "num_hidden_layers",
-    "width": "hidden_size",
-    "heads": "num_attention_heads",
-    "inner": "intermediate_size",
-    "vocabulary": "vocab_size",
-    "positions": "max_position_embeddings",
-    "segments": "type_vocab_size",
-    "activation": "hidden_act",
-    "norm_epsilon": "layer_norm_eps",
-    "dropout": "hidden_dropout_prob",
-    "attention_dropout": "attention_probs_dropout_prob",
-}
 EMBEDDINGS = {
     "embeddings.word": "embeddings.word_embeddings",
     "embeddings.position": "embeddings.position_embeddings",
@@ -49,10 +35,10 @@ LAYER = {
 }
 
 
-def names(shape: Shape, parameters: Iterable[str]) -> dict[str, tuple[str, ...]]:
+def names(config: BertConfig, parameters: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Our parameter's name -> the names of theirs that are stacked to make it."""
     modules: dict[str, tuple[str, ...]] = {ours: (theirs,) for ours, theirs in EMBEDDINGS.items()}
-    for i in range(shape.layers):
+    for i in range(config.num_hidden_layers):
         for ours, theirs in LAYER.items():
             modules[f"layers.{i}.{ours}"] = tuple(f"encoder.layer.{i}.{name}" for name in theirs)
     table = {}
@@ -62,39 +48,41 @@ def names(shape: Shape, parameters: Iterable[str]) -> dict[str, tuple[str, ...]]
     return table
 
 
-def read_config(folder: Path) -> tuple[Shape, dict[str, Any]]:
-    """The sizes of a model folder, and its whole config.json."""
+def read_config(folder: Path) -> tuple[BertConfig, dict[str, Any]]:
+    """The config of a model folder, and its whole config.json."""
     path = folder / "config.json"
     if not path.is_file():
         raise UserError(f"{folder}: no config.json, so this is no model folder.", "`minbert models` lists backbones.")
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
+        raw = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as wrong:
         raise UserError(f"{path}: not JSON: {wrong}", "Fetch the file again.") from None
-    kind = config.get("model_type", "bert") if isinstance(config, dict) else "unknown"
+    kind = raw.get("model_type", "bert") if isinstance(raw, dict) else "unknown"
     if kind != "bert":
         raise UserError(
             f"{folder}: a '{kind}' model, not a BERT.",
             'Use a model whose config.json says "model_type": "bert"; `minbert models` lists some.',
         )
-    known = {ours: config[theirs] for ours, theirs in CONFIG.items() if theirs in config}
+    known = {field.name: raw[field.name] for field in fields(BertConfig) if field.name in raw}
     try:
-        shape = Shape(**known)
-        for field in fields(Shape):
-            value, kind = getattr(shape, field.name), type(field.default)
+        config = BertConfig(**known)
+        for field in fields(BertConfig):
+            value, kind = getattr(config, field.name), type(field.default)
             if kind is int and (type(value) is not int or value < 1):
-                raise ValueError(f"{CONFIG[field.name]} is {value!r}, not a whole number above 0")
+                raise ValueError(f"{field.name} is {value!r}, not a whole number above 0")
             if kind is float and not (isinstance(value, int | float) and 0 <= value < 1):
-                raise ValueError(f"{CONFIG[field.name]} is {value!r}, not a number from 0 to 1")
-        if shape.activation not in ACTIVATIONS:
-            raise ValueError(f"the activation '{shape.activation}' is unknown")
-        if config.get("position_embedding_type", "absolute") != "absolute":
-            raise ValueError(f"position_embedding_type '{config['position_embedding_type']}' is not supported")
-        if shape.width % shape.heads:
-            raise ValueError(f"hidden_size {shape.width} is not a multiple of {shape.heads} heads")
+                raise ValueError(f"{field.name} is {value!r}, not a number from 0 to 1")
+        if config.hidden_act not in ACTIVATIONS:
+            raise ValueError(f"the activation '{config.hidden_act}' is unknown")
+        if raw.get("position_embedding_type", "absolute") != "absolute":
+            raise ValueError(f"position_embedding_type '{raw['position_embedding_type']}' is not supported")
+        if config.hidden_size % config.num_attention_heads:
+            raise ValueError(
+                f"hidden_size {config.hidden_size} is not a multiple of {config.num_attention_heads} heads"
+            )
     except (TypeError, ValueError) as wrong:
         raise UserError(f"{path}: {wrong}.", "`minbert models` lists backbones that work.") from None
-    return shape, config
+    return config, raw
 
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:
@@ -143,15 +131,15 @@ def plain_name(name: str) -> str:
     return name
 
 
-def load_bert(folder: Path, noise: Noise | None = None) -> Bert:
+def load_bert(folder: Path, generator: DropoutGenerator | None = None) -> Bert:
     """The encoder of a model folder, in fp32. A missing pooler keeps its fresh weights."""
-    shape, _ = read_config(folder)
+    config, _ = read_config(folder)
     theirs = {plain_name(name): tensor for name, tensor in read_tensors(folder).items()}
     with blank():
-        bert = Bert(shape, noise)
+        bert = Bert(config, generator)
     wanted = {name: parameter.shape for name, parameter in bert.named_parameters()}
     ours: dict[str, Tensor] = {}
-    for name, sources in names(shape, wanted).items():
+    for name, sources in names(config, wanted).items():
         missing = [source for source in sources if source not in theirs]
         if missing and name.startswith("pooler."):
             weight = torch.zeros(wanted[name])
@@ -179,21 +167,20 @@ def load_bert(folder: Path, noise: Noise | None = None) -> Bert:
     return bert.requires_grad_(True)
 
 
-def load_backbone(folder: Path, noise: Noise | None = None) -> tuple[Bert, Text]:
+def load_backbone(folder: Path, generator: DropoutGenerator | None = None) -> tuple[Bert, Tokenizer]:
     """The encoder and the tokenizer of a model folder."""
-    _, config = read_config(folder)
-    bert = load_bert(folder, noise)
+    bert = load_bert(folder, generator)
     text = load_tokenizer(folder)
-    if text.vocabulary > bert.shape.vocabulary:
+    if text.vocabulary > bert.config.vocab_size:
         raise UserError(
-            f"{folder}: the tokenizer knows {text.vocabulary} tokens, the weights {config.get('vocab_size')}.",
+            f"{folder}: the tokenizer knows {text.vocabulary} tokens, the weights {bert.config.vocab_size}.",
             "The tokenizer is of another model: fetch the model again.",
         )
-    bert.marks = Marks(text.cls, text.sep, text.mask)
+    bert.special_tokens = SpecialTokens(text.cls, text.sep, text.mask)
     return bert, text
 
 
-def load_tokenizer(folder: Path) -> Text:
+def load_tokenizer(folder: Path) -> Tokenizer:
     path = folder / "tokenizer_config.json"
     settings = {}
     if path.is_file():
@@ -201,18 +188,22 @@ def load_tokenizer(folder: Path) -> Text:
             settings = dict(json.loads(path.read_text(encoding="utf-8")))
         except (TypeError, ValueError) as wrong:
             raise UserError(f"{path}: not JSON: {wrong}", "Fetch the file again.") from None
-    return load_text(folder, bool(settings.get("do_lower_case", True)))
+    return read_tokenizer(folder, bool(settings.get("do_lower_case", True)))
 
 
-def save_backbone(folder: Path, bert: Bert, text: Text) -> None:
+def save_backbone(folder: Path, bert: Bert, text: Tokenizer) -> None:
     """Write a model folder that transformers loads: config.json, model.safetensors, tokenizer.json."""
     folder.mkdir(parents=True, exist_ok=True)
-    config = {theirs: getattr(bert.shape, ours) for ours, theirs in CONFIG.items()}
-    config |= {"architectures": ["BertModel"], "model_type": "bert", "pad_token_id": 0, "dtype": "float32"}
+    config = asdict(bert.config) | {
+        "architectures": ["BertModel"],
+        "model_type": "bert",
+        "pad_token_id": 0,
+        "dtype": "float32",
+    }
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     state = bert.state_dict()
     tensors = {}
-    for ours, sources in names(bert.shape, state).items():
+    for ours, sources in names(bert.config, state).items():
         for source, tensor in zip(sources, state[ours].chunk(len(sources)), strict=True):
             tensors[source] = tensor.detach().cpu().contiguous().clone()
     save_tensors(tensors, folder / "model.safetensors", metadata={"format": "pt"})
@@ -221,7 +212,7 @@ def save_backbone(folder: Path, bert: Bert, text: Text) -> None:
     normalizer = json.loads(text.tokenizer.to_str())["normalizer"] or {}
     settings = {
         "tokenizer_class": "BertTokenizer",
-        "model_max_length": bert.shape.positions,
+        "model_max_length": bert.config.max_position_embeddings,
         "do_lower_case": normalizer.get("lowercase", True),
         "strip_accents": normalizer.get("strip_accents"),
         "tokenize_chinese_chars": normalizer.get("handle_chinese_chars", True),

@@ -11,7 +11,7 @@ import numpy as np
 from minbert.config.schema import Spec
 from minbert.data.chunks import full
 from minbert.data.readers import is_unicode
-from minbert.data.tokenizer import Text
+from minbert.data.tokenizer import Tokenizer
 from minbert.encoder.bert import Bert
 from minbert.errors import UserError
 from minbert.inference.job import Job, Made, Unit, fingerprint
@@ -66,18 +66,18 @@ class Embedding(Job[Lines]):
     def __init__(
         self,
         bert: Bert,
-        text: Text,
+        text: Tokenizer,
         source: Path,
         output: Path,
         pooling: Spec = "mean",
         *,
-        normalise: bool = False,
+        normalize: bool = False,
         max_length: int = 128,
         resume: bool = False,
         force: bool = False,
     ) -> None:
         self.bert, self.text = bert, text
-        self.pooling, self.normalise, self.max_length = pooling, normalise, max_length
+        self.pooling, self.normalize, self.max_length = pooling, normalize, max_length
         list(self.fill([]))  # refuses what is no pooling
         self.reader = TextLines(source)
         self.lines = self.reader.count()
@@ -86,7 +86,7 @@ class Embedding(Job[Lines]):
     def about(self) -> dict[str, Any]:
         return {
             "pooling": str(self.pooling),
-            "normalise": self.normalise,
+            "normalize": self.normalize,
             "max_length": self.max_length,
             "model": fingerprint(self.bert, self.text, []),
             "computes in": str(self.bert.dtype).removeprefix("torch."),
@@ -95,7 +95,7 @@ class Embedding(Job[Lines]):
 
     def opening(self) -> bytes:
         file = io.BytesIO()
-        shape = (self.lines, self.bert.shape.width)
+        shape = (self.lines, self.bert.config.hidden_size)
         np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
         return file.getvalue()
 
@@ -112,7 +112,7 @@ class Embedding(Job[Lines]):
             yield Lines(texts)
 
     def work(self, chunk: Lines, made: Made) -> Iterator[float]:
-        vectors = np.empty((chunk.rows, self.bert.shape.width), "<f4")
+        vectors = np.empty((chunk.rows, self.bert.config.hidden_size), "<f4")
         done = 0
         for count in self.fill(chunk.texts, vectors):
             done += count
@@ -126,6 +126,6 @@ class Embedding(Job[Lines]):
             texts,
             vectors,
             self.pooling,
-            normalise=self.normalise,
+            normalize=self.normalize,
             max_length=self.max_length,
         )

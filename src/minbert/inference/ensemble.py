@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from minbert.config.recipe import Precision
 from minbert.config.task import Task
-from minbert.data.tokenizer import Text
+from minbert.data.tokenizer import Tokenizer
 from minbert.errors import UserError
 from minbert.inference.loop import fill_answers, no_answers, sequences_for
 from minbert.inference.saved_model import load_model
@@ -22,12 +22,12 @@ FORMAT = 1
 @dataclass(frozen=True)
 class Member:
     model: Model
-    text: Text
+    text: Tokenizer
     # those that it is asked for
     tasks: tuple[str, ...]
 
     @staticmethod
-    def whole(model: Model, text: Text) -> "Member":
+    def whole(model: Model, text: Tokenizer) -> "Member":
         """A model that is asked for all that it can answer."""
         return Member(model, text, tuple(name for name, part in model.tasks.items() if part.loss.answering))
 

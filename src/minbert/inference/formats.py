@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minbert.config.task import Task
-from minbert.data.dataset import Examples
+from minbert.data.dataset import Dataset
 from minbert.data.readers import format_of
 from minbert.errors import UserError
 
@@ -54,7 +54,7 @@ class Column:
 # ---- what is written ----------------------------------------------------------------------------------
 
 
-def answer_columns(names: Sequence[str], examples: Examples, given: Sequence[Given]) -> list[Column]:
+def answer_columns(names: Sequence[str], examples: Dataset, given: Sequence[Given]) -> list[Column]:
     """The id, the user's columns by their own names, and ours beside them, with a _ where a name is taken.
 
     `names` are those of the text columns. With several tasks, each task's columns begin with its name.
@@ -97,7 +97,7 @@ def own_columns(given: Given) -> Iterator[Column]:
         yield Column("truncated", "truth", given.cut.tolist())
 
 
-def course_columns(examples: Examples, given: Given) -> list[Column]:
+def course_columns(examples: Dataset, given: Given) -> list[Column]:
     """What the course's graders read: the id, and the answer under a name of theirs."""
     task, answers = given.task, given.answers
     header = COURSE_HEADERS.get((task.kind, task.text, task.label))
@@ -258,11 +258,11 @@ def write_whole(path: Path, form: Form, columns: Sequence[Column]) -> None:
     aside.unlink(missing_ok=True)
 
 
-def write_answers(path: Path, task: Task, examples: Examples, answers: npt.NDArray[Any]) -> None:
+def write_answers(path: Path, task: Task, examples: Dataset, answers: npt.NDArray[Any]) -> None:
     """One row an example: id, texts, the label if it is known, the prediction, the probabilities."""
     write_whole(path, form_of(path), answer_columns(task.text, examples, [Given(task, answers)]))
 
 
-def write_course(path: Path, task: Task, examples: Examples, answers: npt.NDArray[Any]) -> None:
+def write_course(path: Path, task: Task, examples: Dataset, answers: npt.NDArray[Any]) -> None:
     """The format in which the course's graders read predictions."""
     write_whole(path, FORMS["course"], course_columns(examples, Given(task, answers)))

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from minbert import __version__
-from minbert.data.tokenizer import Text
+from minbert.data.tokenizer import Tokenizer
 from minbert.errors import UserError
 from minbert.files import sha256
 from minbert.inference.journal import Journal
@@ -205,7 +205,7 @@ def about_machine() -> dict[str, Any]:
     }
 
 
-def fingerprint(module: nn.Module, text: Text, settings: Any) -> str:
+def fingerprint(module: nn.Module, text: Tokenizer, settings: Any) -> str:
     """SHA-256 of all that a model answers by: weights, tokenizer, settings."""
     digest = hashlib.sha256(text.tokenizer.to_str().encode())
     digest.update(json.dumps(settings, default=str, sort_keys=True).encode())

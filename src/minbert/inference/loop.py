@@ -8,9 +8,9 @@ import numpy.typing as npt
 import torch
 
 from minbert.config.task import Task
-from minbert.data.batch import Sequences, by_length, lay_out, make_batch
+from minbert.data.batch import EncodedTexts, collate, encode_texts, length_batches
 from minbert.data.pos_tags import tag_pieces
-from minbert.data.tokenizer import Text
+from minbert.data.tokenizer import Tokenizer
 from minbert.model.multitask import Model
 
 # tokens of a batch when answering
@@ -18,12 +18,12 @@ BUDGET = 4096
 
 
 def sequences_for(
-    model: Model, name: str, text: Text, texts: tuple[list[str], ...], max_length: int | None = None
-) -> Sequences:
+    model: Model, name: str, text: Tokenizer, texts: tuple[list[str], ...], max_length: int | None = None
+) -> EncodedTexts:
     """Texts as the task's own parts want them laid out; cut to fewer tokens if asked."""
     parts = model.task(name)
     tag = tag_pieces if parts.wants_tags else None
-    return lay_out(text, texts, parts.layout, max_length or parts.max_length, tag)
+    return encode_texts(text, texts, parts.layout, max_length or parts.max_length, tag)
 
 
 def no_answers(task: Task, count: int) -> npt.NDArray[Any]:
@@ -31,12 +31,12 @@ def no_answers(task: Task, count: int) -> npt.NDArray[Any]:
     return np.empty((count, len(task.labels)) if task.kind == "classify" else count, np.float32)
 
 
-def fill_answers(model: Model, name: str, sequences: Sequences, answers: npt.NDArray[Any]) -> Iterator[int]:
+def fill_answers(model: Model, name: str, sequences: EncodedTexts, answers: npt.NDArray[Any]) -> Iterator[int]:
     """Fill in the answers batch by batch; tells how many rows each batch had."""
-    for rows in by_length(sequences.tokens, BUDGET):
+    for rows in length_batches(sequences.tokens, BUDGET):
         # set at each batch: between two of them the caller may do as it likes
         model.eval()
         with torch.inference_mode():
-            batch = make_batch(name, sequences, None, rows).to(model.device)
+            batch = collate(name, sequences, None, rows).to(model.device)
             answers[rows] = model.answers(batch).float().cpu().numpy()
         yield len(rows)

@@ -13,10 +13,10 @@ import torch
 from minbert.config.recipe import Precision
 from minbert.config.schema import Spec, build
 from minbert.config.task import Task
-from minbert.data.batch import by_length, lay_out
-from minbert.data.tokenizer import Text
+from minbert.data.batch import encode_texts, length_batches
+from minbert.data.tokenizer import Tokenizer
 from minbert.encoder.bert import Bert
-from minbert.encoder.device import place
+from minbert.encoder.device import to_device
 from minbert.encoder.hub import find_backbone
 from minbert.encoder.pretrained import load_backbone
 from minbert.errors import UserError, did_you_mean
@@ -97,15 +97,15 @@ class Predictor:
         return last
 
     def embed(
-        self, texts: Sequence[str], pooling: Spec = "mean", *, normalise: bool = False, max_length: int = 128
+        self, texts: Sequence[str], pooling: Spec = "mean", *, normalize: bool = False, max_length: int = 128
     ) -> npt.NDArray[np.float32]:
         """One vector a text from the shared encoder, N x D; of several models, the first's."""
         if isinstance(texts, str):
             raise UserError("embed takes a list of texts, not one text.", "Put it into a list.")
         texts = list(texts)
         bert = self.model.bert
-        vectors = np.empty((len(texts), bert.shape.width), np.float32)
-        for _ in fill_vectors(bert, self.text, texts, vectors, pooling, normalise=normalise, max_length=max_length):
+        vectors = np.empty((len(texts), bert.config.hidden_size), np.float32)
+        for _ in fill_vectors(bert, self.text, texts, vectors, pooling, normalize=normalize, max_length=max_length):
             pass
         return vectors
 
@@ -137,37 +137,37 @@ def to_answer(task: Task, row: npt.NDArray[Any]) -> Answer:
     return Answer(label=task.answers[int(row.argmax())], probabilities=probabilities)
 
 
-def load_encoder(name: str, precision: Precision = "auto") -> tuple[Bert, Text]:
+def load_encoder(name: str, precision: Precision = "auto") -> tuple[Bert, Tokenizer]:
     """The encoder of a run or of a backbone."""
     if model_folder(Path(name)) is not None:
         model, text = load_model(Path(name), precision)
         return model.bert, text
     bert, text = load_backbone(find_backbone(name))
-    place(bert, precision, answering=True)
+    to_device(bert, precision, inference=True)
     return bert.eval(), text
 
 
 def fill_vectors(
     bert: Bert,
-    text: Text,
+    text: Tokenizer,
     texts: Sequence[str],
     vectors: npt.NDArray[np.float32],
     pooling: Spec = "mean",
     *,
-    normalise: bool = False,
+    normalize: bool = False,
     max_length: int = 128,
 ) -> Iterator[int]:
     """Fill in one vector a text, N x D; tells how many texts each batch had."""
     pool = build("pooling", POOLINGS, pooling, "embed", bert)
     if list(pool.parameters()):
         raise UserError("embed: this pooling learns its weights with a task.", "Take mean, max, cls or pooler.")
-    sequences = lay_out(text, (list(texts),), "joined", min(max_length, bert.shape.positions))
-    for rows in by_length(sequences.tokens, BUDGET):
+    sequences = encode_texts(text, (list(texts),), "joined", min(max_length, bert.config.max_position_embeddings))
+    for rows in length_batches(sequences.tokens, BUDGET):
         bert.eval()
         with torch.inference_mode():
             packed = sequences.pack(rows).to(bert.pooler.weight.device)
             some = pool(bert(packed, pool.reads).float(), packed.firsts if pool.reads == "first" else packed)
-            if normalise:
+            if normalize:
                 some = torch.nn.functional.normalize(some, dim=1)
             vectors[rows] = some.float().cpu().numpy()
         yield len(rows)

@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 from minbert.config.recipe import Precision, TaskPlan
 from minbert.config.schema import fill
 from minbert.config.task import task_from
-from minbert.data.tokenizer import Text
+from minbert.data.tokenizer import Tokenizer
 from minbert.encoder.init import seeded
 from minbert.encoder.pretrained import load_backbone, save_backbone, save_tensors
 from minbert.errors import UserError
@@ -21,7 +21,7 @@ from minbert.model.resolve import resolve_plan
 FORMAT = 1
 
 
-def save_model(folder: Path, model: Model, text: Text) -> None:
+def save_model(folder: Path, model: Model, text: Tokenizer) -> None:
     """The whole model in a folder of its own, swapped into place when it is complete."""
     aside = folder.with_name(folder.name + ".tmp")
     shutil.rmtree(aside, ignore_errors=True)
@@ -48,7 +48,7 @@ def model_folder(path: Path) -> Path | None:
     return None
 
 
-def load_model(path: Path, precision: Precision = "auto") -> tuple[Model, Text]:
+def load_model(path: Path, precision: Precision = "auto") -> tuple[Model, Tokenizer]:
     """The best model of a run, ready to answer."""
     folder = model_folder(path)
     if folder is None:
@@ -74,5 +74,5 @@ def load_model(path: Path, precision: Precision = "auto") -> tuple[Model, Text]:
         part.load_state_dict(own)
     shared = {key.removeprefix("shared/"): tensor for key, tensor in state.items() if key.startswith("shared/")}
     model.shared.load_state_dict(shared)
-    model.place(precision, answering=True)
+    model.to_device(precision, inference=True)
     return model.eval(), text

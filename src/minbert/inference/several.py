@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 
-from minbert.data.batch import Sequences, by_length
-from minbert.data.tokenizer import Ragged, Text, most_characters
+from minbert.data.batch import EncodedTexts, length_batches
+from minbert.data.tokenizer import Tokenizer, Tokens, max_characters
 from minbert.encoder.bert import NO_PORTS, Reads
 from minbert.inference.formats import Given
 from minbert.inference.loop import BUDGET, no_answers, sequences_for
@@ -13,15 +13,15 @@ from minbert.model.multitask import Model
 from minbert.model.pairings import Pairing
 
 
-class Once(Text):
+class Once(Tokenizer):
     """A tokenizer that reads each column once, whichever tasks ask for it."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: Tokenizer) -> None:
         super().__init__(text.tokenizer)
-        self.read: dict[tuple[int, int], Ragged] = {}
+        self.read: dict[tuple[int, int], Tokens] = {}
 
-    def encode(self, texts: Sequence[str], most_tokens: int) -> Ragged:
-        key = (id(texts), most_characters(most_tokens))
+    def encode(self, texts: Sequence[str], most_tokens: int) -> Tokens:
+        key = (id(texts), max_characters(most_tokens))
         if key not in self.read:
             self.read[key] = super().encode(texts, most_tokens)
         return self.read[key]
@@ -44,7 +44,7 @@ class Answered:
     Tells how much is done, from 0 to 1; then `given` has the answers of each task.
     """
 
-    def __init__(self, model: Model, text: Text, names: Sequence[str], columns: Mapping[str, list[str]]) -> None:
+    def __init__(self, model: Model, text: Tokenizer, names: Sequence[str], columns: Mapping[str, list[str]]) -> None:
         self.model, self.text, self.names, self.columns = model, text, names, columns
         self.given: dict[str, Given] = {}
 
@@ -65,12 +65,14 @@ class Answered:
                 yield done / (rows * len(groups))
 
 
-def fill_group(model: Model, names: Sequence[str], sequences: Sequences, given: Mapping[str, Given]) -> Iterator[int]:
+def fill_group(
+    model: Model, names: Sequence[str], sequences: EncodedTexts, given: Mapping[str, Given]
+) -> Iterator[int]:
     """Fill in the answers of tasks that share the encoder's work; tells how many rows each batch had."""
     parts = {name: model.task(name) for name in names}
     encoding = parts[names[0]]
     reads: Reads = "all" if any(part.reads == "all" for part in parts.values()) else "first"
-    for rows in by_length(sequences.tokens, BUDGET):
+    for rows in length_batches(sequences.tokens, BUDGET):
         model.eval()
         with torch.inference_mode():
             packed = sequences.pack(rows).to(model.device)

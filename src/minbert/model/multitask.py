@@ -11,7 +11,7 @@ from minbert.config.task import Task
 from minbert.data.batch import Batch, Layout
 from minbert.data.packed import Packed
 from minbert.encoder.bert import NO_PORTS, Bert, Ports, Reads
-from minbert.encoder.device import matrix_work, place
+from minbert.encoder.device import matrix_work, to_device
 from minbert.errors import UserError
 from minbert.model.adapters import ADAPTERS
 from minbert.model.adapters.stack import Stack
@@ -47,10 +47,10 @@ class TaskParts(nn.Module):
         self.symmetric = plan.symmetric
         two = self.layout == "twice" or (task.paired and self.layout == "apart")
         self.vectors = 2 if two and not self.pooling.tokens else 1
-        place = Place(task, bert, self.vectors, self.loss.outputs)
-        self.head: Head = build("head", HEADS, plan.head, where, place)
-        self.max_length = min(plan.max_length or task.max_length, bert.shape.positions)
-        self.check(plan, where, split_spec(loss, where)[0], bert.shape.segments)
+        to_device = Place(task, bert, self.vectors, self.loss.outputs)
+        self.head: Head = build("head", HEADS, plan.head, where, to_device)
+        self.max_length = min(plan.max_length or task.max_length, bert.config.max_position_embeddings)
+        self.check(plan, where, split_spec(loss, where)[0], bert.config.type_vocab_size)
 
     def pairing_of(self, bert: Bert, where: str, shared: Shared) -> Pairing:
         """The pairing of the plan: the task's own, or one that it shares."""
@@ -145,15 +145,15 @@ class Model(nn.Module):
         x_TD = parts.pairing.encode(self.bert, batch.packed, parts.reads, ports or parts.ports)
         return parts(x_TD, batch.packed.firsts if parts.reads == "first" else batch.packed)  # type: ignore[no-any-return]
 
-    def place(self, precision: Precision, *, answering: bool = False) -> None:
+    def to_device(self, precision: Precision, *, inference: bool = False) -> None:
         """Onto the fastest device; the encoder computes in this precision, the tasks' own parts in fp32."""
-        place(self.bert, precision, answering=answering)
+        to_device(self.bert, precision, inference=inference)
         self.parts.to(self.device)
         self.shared.to(self.device)
 
     def work(self, batch: Batch) -> float:
         """Floating-point operations of the encoder's matrix products, forwards."""
-        return matrix_work(self.bert.shape, batch.packed, self.task(batch.task).reads)
+        return matrix_work(self.bert.config, batch.packed, self.task(batch.task).reads)
 
     def loss(self, batch: Batch) -> Tensor:
         parts = self.task(batch.task)

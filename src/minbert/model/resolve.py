@@ -31,7 +31,7 @@ def resolve_plan(plan: TaskPlan, task: Task, where: str) -> dict[str, Any]:
     for name in ("pairing", "pooling", "head", "loss"):
         table[name] = resolve_spec(name, table[name], where)
     table["adapters"] = [resolve_spec("adapters", spec, where) for spec in table["adapters"]]
-    table["regularisers"] = list(table["regularisers"])
+    table["regularizers"] = list(table["regularizers"])
     return table
 
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from minbert.config.schema import Spec
-from minbert.encoder.bert import Bert, initialise
+from minbert.encoder.bert import Bert, initialize
 from minbert.encoder.dropout import Dropout
 from minbert.errors import UserError
 
@@ -19,9 +19,9 @@ class SharedLayer(nn.Module):
 
     def __init__(self, bert: Bert, dropout: float = 0.1) -> None:
         super().__init__()
-        self.dropout = Dropout(dropout, bert.noise)
-        self.linear = nn.Linear(bert.shape.width, bert.shape.width)
-        initialise(self.linear)
+        self.dropout = Dropout(dropout, bert.dropout_generator)
+        self.linear = nn.Linear(bert.config.hidden_size, bert.config.hidden_size)
+        initialize(self.linear)
 
     def forward(self, x_SD: Tensor) -> Tensor:
         return functional.relu(self.linear(self.dropout(x_SD)))

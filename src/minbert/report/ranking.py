@@ -143,7 +143,7 @@ def numbers(findings: Findings) -> Table:
     """For those who want all of it."""
     names = ("Measure", "Difference", "p", "p corrected", "p rows", "Smallest detectable", "Effect d", "Errors removed")
     about = {
-        "p rows": "are these very models different? randomisation over dev rows alone",
+        "p rows": "are these very models different? randomization over dev rows alone",
         "Smallest detectable": "the smallest true difference that would have been found four times in five",
         "Effect d": "Cohen's d over seeds",
     }

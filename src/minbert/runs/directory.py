@@ -27,7 +27,7 @@ from minbert.errors import UserError
 from minbert.training.prepare import Prepared
 from minbert.config.recipe import Recipe
 from minbert.training.resolve import resolve_recipe
-from minbert.data.dataset import Examples, locate, read_examples, read_split
+from minbert.data.dataset import Dataset, locate, read_dataset, read_split
 from minbert.config.task import Task, read_task
 
 
@@ -200,7 +200,7 @@ def remove_checkpoints(path: Path) -> None:
     shutil.rmtree(path / "checkpoints", ignore_errors=True)
 
 
-def dev_rows(path: Path, task: Task, data_root: Path | None, skip_bad_rows: bool) -> Examples:
+def dev_rows(path: Path, task: Task, data_root: Path | None, skip_bad_rows: bool) -> Dataset:
     """The dev rows of a run's task: the files it was measured on, or those of the same names below a data root."""
     if not (path / "run.json").is_file():
         raise UserError(
@@ -212,4 +212,4 @@ def dev_rows(path: Path, task: Task, data_root: Path | None, skip_bad_rows: bool
         task = replace(task, files=read_task(task.name, str((path / "tasks" / f"{task.name}.toml").resolve())).files)
     if task.files.dev is None:
         return read_split(task, data_root, skip_bad_rows=skip)[2]
-    return read_examples(locate(task, "dev", data_root), task, skip_bad_rows=skip)
+    return read_dataset(locate(task, "dev", data_root), task, skip_bad_rows=skip)

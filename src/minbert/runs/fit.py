@@ -23,7 +23,7 @@ from minbert.runs.metrics_log import Log
 from minbert.runs.scoring import Measured
 from minbert.data.metrics import direction, overall
 from minbert.model.multitask import Model
-from minbert.training.prepare import Part, Prepared
+from minbert.training.prepare import Split, Prepared
 from minbert.runs.profile import Profile
 from minbert.inference.saved_model import save_model
 from minbert.config.task import Task
@@ -81,7 +81,7 @@ class Learner:
         self.sample = {name: fixed_sample(part, rows) for name, part in ready.dev.items()}
 
     @cached_property
-    def train_sample(self) -> dict[str, Part]:
+    def train_sample(self) -> dict[str, Split]:
         """As many training rows as dev rows are measured, for a sampler that compares the two."""
         return {name: fixed_sample(self.ready.train[name], len(part.examples)) for name, part in self.sample.items()}
 
@@ -199,7 +199,7 @@ class Learner:
         self.waited, self.unmeasured, self.before = memory["waited"], memory["unmeasured"], memory["before"]
 
 
-def measured_by(model: Model, parts: Mapping[str, Part], predictions: Path | None = None) -> Measured:
+def measured_by(model: Model, parts: Mapping[str, Split], predictions: Path | None = None) -> Measured:
     """A model on rows that are laid out for it, without the tasks that only train the encoder."""
     answering = {name: part for name, part in parts.items() if model.task(name).loss.answering}
 
@@ -210,12 +210,12 @@ def measured_by(model: Model, parts: Mapping[str, Part], predictions: Path | Non
     return Measured(tasks, {name: part.examples for name, part in answering.items()}, fill, predictions)
 
 
-def fixed_sample(part: Part, rows: int | None) -> Part:
+def fixed_sample(part: Split, rows: int | None) -> Split:
     """A fixed random part of the rows, for scoring while training."""
     if rows is None or rows >= len(part.examples):
         return part
     chosen = np.sort(np.random.default_rng(0).choice(len(part.examples), rows, replace=False))
-    return Part(part.examples.take(chosen), part.sequences.take(chosen))
+    return Split(part.examples.take(chosen), part.sequences.take(chosen))
 
 
 def main_metrics(tasks: Mapping[str, Task], scores: Scores) -> dict[str, float]:

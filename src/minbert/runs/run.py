@@ -134,13 +134,13 @@ def to_the_end(
 
 def started(ready: Prepared, done: int = 0, notes: tuple[str, ...] = ()) -> Started:
     parts: Mapping[str, Any] = {name: (ready.train[name].examples, ready.dev[name].examples) for name in ready.tasks}
-    shape = ready.model.bert.shape
+    config = ready.model.bert.config
     return Started(
         {name: (len(train_rows), len(dev_rows)) for name, (train_rows, dev_rows) in parts.items()},
         {name: sum(len(rows.skipped) for rows in both) for name, both in parts.items()},
         ready.model.counts(),
         ready.learning.steps,
-        matrix_rate(shape.width, shape.inner, ready.model.bert.dtype, ready.model.device),
+        matrix_rate(config.hidden_size, config.intermediate_size, ready.model.bert.dtype, ready.model.device),
         done,
         notes,
     )

@@ -10,7 +10,7 @@ from minbert.inference.formats import write_answers
 from minbert.inference.loop import no_answers
 from minbert.runs.events import Measuring, Scores
 from minbert.data.metrics import score
-from minbert.data.dataset import Examples
+from minbert.data.dataset import Dataset
 from minbert.config.task import Task
 
 # fills in the answers of a task's rows, telling how many rows each batch had
@@ -21,7 +21,7 @@ class Measured:
     """Iterating over it scores every task; then `scores` has them."""
 
     def __init__(
-        self, tasks: Mapping[str, Task], rows: Mapping[str, Examples], fill: Fill, predictions: Path | None = None
+        self, tasks: Mapping[str, Task], rows: Mapping[str, Dataset], fill: Fill, predictions: Path | None = None
     ) -> None:
         self.tasks, self.rows, self.fill, self.predictions = tasks, rows, fill, predictions
         self.scores: Scores = {}

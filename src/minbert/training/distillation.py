@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from minbert.config.recipe import Distil
 from minbert.config.task import Task
-from minbert.data.batch import Batch, Sequences, make_batch
+from minbert.data.batch import Batch, EncodedTexts, collate
 from minbert.errors import UserError
 from minbert.inference.loop import sequences_for
 from minbert.inference.saved_model import load_model
@@ -30,7 +30,7 @@ class Teachers:
         """`texts`: the training texts of each task that is taught, in the order of its rows."""
         self.settings = settings
         # of each task the models that know it, and its texts as they read them: models differ in layout and words
-        self.lessons: dict[str, list[tuple[Model, Sequences]]] = {name: [] for name in texts}
+        self.lessons: dict[str, list[tuple[Model, EncodedTexts]]] = {name: [] for name in texts}
         for path in settings.teachers:
             model, text = load_model(Path(path))
             for name in set(texts) & set(model.tasks):
@@ -48,7 +48,7 @@ class Teachers:
         """The mean of the teachers' answers to a batch: probabilities B x C, or scores B."""
         found = []
         for model, sequences in self.lessons[batch.task]:
-            own = make_batch(batch.task, sequences, None, batch.rows_B).to(model.device)
+            own = collate(batch.task, sequences, None, batch.rows_B).to(model.device)
             found.append(model.answers(own).float())
         return torch.stack(found).mean(0)
 

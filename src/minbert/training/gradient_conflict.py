@@ -17,7 +17,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from minbert.data.batch import Batch, Sequences, make_batch
+from minbert.data.batch import Batch, EncodedTexts, collate
 from minbert.model.multitask import Model
 from minbert.training.balancers.per_task import Gradient, dot
 
@@ -30,10 +30,10 @@ class Conflict:
     norms: dict[str, float]
 
 
-def in_batches(task: str, sequences: Sequences, labels: npt.NDArray[Any] | None, size: int) -> list[Batch]:
+def in_batches(task: str, sequences: EncodedTexts, labels: npt.NDArray[Any] | None, size: int) -> list[Batch]:
     """All rows in batches of at most this size, as even as can be: some losses compare the rows of a batch."""
     rows = np.array_split(np.arange(len(sequences)), -(-len(sequences) // size))
-    return [make_batch(task, sequences, labels, each) for each in rows]
+    return [collate(task, sequences, labels, each) for each in rows]
 
 
 def gradient_of(model: Model, batches: Sequence[Batch]) -> Gradient:
@@ -47,7 +47,7 @@ def gradient_of(model: Model, batches: Sequence[Batch]) -> Gradient:
     with undisturbed(model):
         for batch in batches:
             loss = model.loss(batch.to(model.device)) * (batch.examples / rows)
-            # not `backward`: that would add to what the weights hold for the optimiser
+            # not `backward`: that would add to what the weights hold for the optimizer
             found = torch.autograd.grad(loss, weights, allow_unused=True)
             total = [added(before, gradient) for before, gradient in zip(total, found, strict=True)]
     return total
@@ -61,16 +61,16 @@ def added(one: Tensor | None, other: Tensor | None) -> Tensor | None:
 @contextmanager
 def undisturbed(model: Model) -> Iterator[None]:
     """Inside, no dropout, the whole encoder free, and the same random numbers each time, as hidden words need."""
-    noise, weights = model.bert.noise, list(model.bert.parameters())
-    generator, free = noise.generator, [weight.requires_grad for weight in weights]
+    dropout, weights = model.bert.dropout_generator, list(model.bert.parameters())
+    generator, trainable = dropout.generator, [weight.requires_grad for weight in weights]
     model.eval()
     model.bert.requires_grad_(True)
-    noise.generator = torch.Generator(generator.device).manual_seed(0)
+    dropout.generator = torch.Generator(generator.device).manual_seed(0)
     try:
         yield
     finally:
-        noise.generator = generator
-        for weight, was in zip(weights, free, strict=True):
+        dropout.generator = generator
+        for weight, was in zip(weights, trainable, strict=True):
             weight.requires_grad_(was)
 
 

@@ -9,17 +9,17 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from minbert.config.recipe import Optimiser
+from minbert.config.recipe import Optimizer
 from minbert.data.batch import Batch
 from minbert.errors import UserError
 from minbert.model.multitask import Model
 from minbert.training.averages import Average
 from minbert.training.balancers import Balancer
 from minbert.training.distillation import Teachers
-from minbert.training.optim import make_optimiser, moments, restore_moments, set_rates
-from minbert.training.regularizers import Regulariser
+from minbert.training.optim import make_optimizer, moments, restore_moments, set_rates
+from minbert.training.regularizers import Regularizer
 from minbert.training.schedules import Schedule
-from minbert.training.stages import Feed, StagePlan
+from minbert.training.stages import DataLoader, StagePlan
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class Learning:
     """All that takes part in training besides the weights."""
 
     plans: Sequence[StagePlan]
-    feeds: Mapping[str, Feed]
+    loaders: Mapping[str, DataLoader]
     balancer: Balancer
     schedule: Schedule
-    regularisers: Mapping[str, Sequence[Regulariser]]
+    regularizers: Mapping[str, Sequence[Regularizer]]
     average: Average | None
     # by the number of the stage that they teach in
     teachers: Mapping[int, Teachers]
-    settings: Optimiser
+    settings: Optimizer
 
     @property
     def steps(self) -> int:
@@ -66,7 +66,7 @@ class Loop:
     def __init__(self, model: Model, learning: Learning) -> None:
         self.model = model
         self.learning = learning
-        self.optimiser = make_optimiser(model, learning.settings)
+        self.optimizer = make_optimizer(model, learning.settings)
         self.done = 0
         # task: the losses of its batches in this epoch, summed, and how many they are
         self.epoch_losses: dict[str, tuple[float, int]] = {}
@@ -89,13 +89,13 @@ class Loop:
         model.train()
         rate, head_rate = plan.stage.rates(settings)
         factor = learning.schedule.factor(self.done + 1, learning.steps)
-        set_rates(self.optimiser, rate * factor, head_rate * factor)
+        set_rates(self.optimizer, rate * factor, head_rate * factor)
         parts = [self.draw(plan) for _ in range(settings.accumulate)]
         losses = self.backward(parts, place / plan.steps)
         learning.balancer.settle(self._shared)
         clip(self._free, settings.clip)
-        self.optimiser.step()
-        self.optimiser.zero_grad()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
         self.done += 1
         self.after_step(parts, losses, place / plan.steps, ends_epoch=in_epoch + 1 == plan.steps_per_epoch)
         batches = [batch for part in parts for batch in part]
@@ -134,9 +134,10 @@ class Loop:
         self._shared = [parameter for parameter in both if parameter.requires_grad]
 
     def draw(self, plan: StagePlan) -> list[Batch]:
-        feeds, device = self.learning.feeds, self.model.device
+        loaders, device = self.learning.loaders, self.model.device
         return [
-            feeds[task].draw(plan.batch_sizes[task], plan.max_lengths[task]).to(device) for task in plan.sampler.draw()
+            loaders[task].draw(plan.batch_sizes[task], plan.max_lengths[task]).to(device)
+            for task in plan.sampler.draw()
         ]
 
     def backward(self, parts: Sequence[Sequence[Batch]], done_of_stage: float) -> dict[str, list[float]]:
@@ -150,22 +151,22 @@ class Loop:
         return losses
 
     def loss(self, batch: Batch, done_of_stage: float) -> Tensor:
-        """A batch's loss, by its labels and teachers, and what its task's regularisers add to it."""
-        regularisers, teachers = self.learning.regularisers.get(batch.task, ()), self.learning.teachers.get(self.stage)
+        """A batch's loss, by its labels and teachers, and what its task's regularizers add to it."""
+        regularizers, teachers = self.learning.regularizers.get(batch.task, ()), self.learning.teachers.get(self.stage)
         taught = teachers is not None and batch.task in teachers.lessons
-        if not regularisers and not taught:
+        if not regularizers and not taught:
             return self.model.loss(batch)
         parts = self.model.task(batch.task)
         batch = parts.head.prepare(batch)
         replaced: dict[str, Tensor] = {}
-        for regulariser in regularisers:
-            replaced |= regulariser.weights()
+        for regularizer in regularizers:
+            replaced |= regularizer.weights()
         output_BO = functional_call(self.model, replaced, (batch,)) if replaced else self.model(batch)
         assert batch.labels_B is not None
         loss: Tensor = parts.loss(output_BO.float(), batch.labels_B)
         if teachers is not None and taught:
             loss = teachers.blend(batch, parts.loss, output_BO, loss, done_of_stage)
-        for penalty in [regulariser.penalty(batch, output_BO, loss) for regulariser in regularisers]:
+        for penalty in [regularizer.penalty(batch, output_BO, loss) for regularizer in regularizers]:
             loss = loss if penalty is None else loss + penalty
         return loss
 
@@ -175,9 +176,9 @@ class Loop:
         """Whoever remembers something between steps is told."""
         learning = self.learning
         learning.balancer.stepped(lambda: self.again(parts, done_of_stage))
-        for regularisers in learning.regularisers.values():
-            for regulariser in regularisers:
-                regulariser.stepped()
+        for regularizers in learning.regularizers.values():
+            for regularizer in regularizers:
+                regularizer.stepped()
         if learning.average is not None:
             learning.average.stepped(self.done, learning.steps)
         for task, found in losses.items():
@@ -193,8 +194,8 @@ class Loop:
         """The losses of a step's batches with the weights of now."""
         found: dict[str, list[float]] = {}
         for batch in [batch for part in parts for batch in part]:
-            # some regularisers look for gradients of their own
-            with torch.set_grad_enabled(batch.task in self.learning.regularisers):
+            # some regularizers look for gradients of their own
+            with torch.set_grad_enabled(batch.task in self.learning.regularizers):
                 found.setdefault(batch.task, []).append(self.loss(batch, done_of_stage).item())
         return {task: sum(each) / len(each) for task, each in found.items()}
 
@@ -204,13 +205,13 @@ class Loop:
         return {
             "done": self.done,
             "epoch_losses": {task: list(kept) for task, kept in self.epoch_losses.items()},
-            "noise": self.model.bert.noise.state(),
-            "optimiser": moments(self.optimiser),
+            "dropout_generator": self.model.bert.dropout_generator.state(),
+            "optimizer": moments(self.optimizer),
             "samplers": [plan.sampler.state() for plan in learning.plans],
-            "feeds": {task: feed.state() for task, feed in learning.feeds.items()},
+            "loaders": {task: loader.state() for task, loader in learning.loaders.items()},
             "balancer": learning.balancer.state(),
             "schedule": learning.schedule.state(),
-            "regularisers": {task: [each.state() for each in all_] for task, all_ in learning.regularisers.items()},
+            "regularizers": {task: [each.state() for each in all_] for task, all_ in learning.regularizers.items()},
             "average": {} if learning.average is None else learning.average.state(),
         }
 
@@ -219,17 +220,17 @@ class Loop:
         self.done = state["done"]
         self.epoch_losses = {task: (total, count) for task, (total, count) in state["epoch_losses"].items()}
         self.stage = -1
-        self.model.bert.noise.restore(state["noise"])
-        restore_moments(self.optimiser, state["optimiser"])
+        self.model.bert.dropout_generator.restore(state["dropout_generator"])
+        restore_moments(self.optimizer, state["optimizer"])
         for plan, kept in zip(learning.plans, state["samplers"], strict=True):
             plan.sampler.restore(kept)
-        for task, feed in learning.feeds.items():
-            feed.restore(state["feeds"][task])
+        for task, loader in learning.loaders.items():
+            loader.restore(state["loaders"][task])
         learning.balancer.restore(state["balancer"])
         learning.schedule.restore(state["schedule"])
-        for task, regularisers in learning.regularisers.items():
-            for regulariser, kept in zip(regularisers, state["regularisers"][task], strict=True):
-                regulariser.restore(kept)
+        for task, regularizers in learning.regularizers.items():
+            for regularizer, kept in zip(regularizers, state["regularizers"][task], strict=True):
+                regularizer.restore(kept)
         if learning.average is not None:
             learning.average.restore(state["average"])
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.adamw import adamw
 
-from minbert.config.recipe import Optimiser
+from minbert.config.recipe import Optimizer
 from minbert.model.multitask import Model
 
 
@@ -117,20 +117,20 @@ class FusedAdamW(Descent):
         )
 
 
-def make_optimiser(model: Model, settings: Optimiser) -> Descent:
+def make_optimizer(model: Model, settings: Optimizer) -> Descent:
     """AdamW over all parameters, for all stages: one that is frozen has no gradient, and is left as it is."""
     kind = AdamW if settings.implementation == "minbert" else FusedAdamW
     beta1, beta2 = settings.betas
     return kind(parameter_groups(model, settings), betas=(beta1, beta2), eps=settings.epsilon)
 
 
-def parameter_groups(model: Model, settings: Optimiser) -> list[dict[str, Any]]:
+def parameter_groups(model: Model, settings: Optimizer) -> list[dict[str, Any]]:
     """Parameters by owner, share of its learning rate, and decay.
 
     `own`: the tasks' parts, which have a rate of their own. Biases and norms, which have one dimension, do not decay.
     """
     groups: dict[tuple[bool, float, float], list[nn.Parameter]] = {}
-    layers = model.bert.shape.layers
+    layers = model.bert.config.num_hidden_layers
     for name, parameter in model.named_parameters():
         own = name.startswith(("parts.", "shared."))
         share = 1.0 if own else settings.layer_decay ** (layers - depth(name, layers))
@@ -142,24 +142,24 @@ def parameter_groups(model: Model, settings: Optimiser) -> list[dict[str, Any]]:
     ]
 
 
-def set_rates(optimiser: Descent, rate: float, head_rate: float) -> None:
+def set_rates(optimizer: Descent, rate: float, head_rate: float) -> None:
     """The learning rates of the encoder and of the tasks' own parts, in each group by its share."""
-    for group in optimiser.param_groups:
+    for group in optimizer.param_groups:
         group["lr"] = group["share"] * (head_rate if group["own"] else rate)
 
 
-def moments(optimiser: Descent) -> dict[str, Any]:
-    """What the optimiser remembers of each parameter, by its number."""
+def moments(optimizer: Descent) -> dict[str, Any]:
+    """What the optimizer remembers of each parameter, by its number."""
     return {
-        str(number): dict(optimiser.state[parameter])
-        for number, parameter in enumerate(optimiser.parameters())
-        if parameter in optimiser.state
+        str(number): dict(optimizer.state[parameter])
+        for number, parameter in enumerate(optimizer.parameters())
+        if parameter in optimizer.state
     }
 
 
-def restore_moments(optimiser: Descent, state: dict[str, Any]) -> None:
-    parameters = list(optimiser.parameters())
-    optimiser.state = {
+def restore_moments(optimizer: Descent, state: dict[str, Any]) -> None:
+    parameters = list(optimizer.parameters())
+    optimizer.state = {
         parameters[int(number)]: {
             name: value.to(parameters[int(number)].device) if isinstance(value, Tensor) else value
             for name, value in kept.items()

@@ -8,11 +8,11 @@ from typing import Any
 from minbert.config.recipe import Recipe
 from minbert.config.schema import build
 from minbert.config.task import METRICS, Task
-from minbert.data.batch import Sequences
-from minbert.data.dataset import Examples, balanced_weights, read_split, together
-from minbert.data.tokenizer import Text
-from minbert.encoder.bert import Bert, Shape
-from minbert.encoder.dropout import Noise
+from minbert.data.batch import EncodedTexts
+from minbert.data.dataset import Dataset, balanced_weights, read_split, together
+from minbert.data.tokenizer import Tokenizer
+from minbert.encoder.bert import Bert, BertConfig
+from minbert.encoder.dropout import DropoutGenerator
 from minbert.encoder.hub import find_backbone
 from minbert.encoder.init import blank, seeded
 from minbert.encoder.pretrained import load_backbone, read_config
@@ -24,17 +24,17 @@ from minbert.training.balancers import BALANCERS
 from minbert.training.balancers.base import Balancer
 from minbert.training.distillation import Teachers
 from minbert.training.loop import Learning
-from minbert.training.regularizers import REGULARISERS, Regulariser
+from minbert.training.regularizers import REGULARIZERS, Regularizer
 from minbert.training.schedules import SCHEDULES, Schedule
-from minbert.training.stages import Feed, plan_stages
+from minbert.training.stages import DataLoader, plan_stages
 
 
 @dataclass(frozen=True)
-class Part:
+class Split:
     """The rows of one task that are trained on, or that are measured on."""
 
-    examples: Examples
-    sequences: Sequences
+    examples: Dataset
+    sequences: EncodedTexts
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Prepared:
     backbone: Path
     tasks: dict[str, Task]
     model: Model
-    text: Text
-    train: dict[str, Part]
-    dev: dict[str, Part]
+    text: Tokenizer
+    train: dict[str, Split]
+    dev: dict[str, Split]
     learning: Learning
 
 
@@ -55,39 +55,39 @@ def prepare(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False)
     outline(recipe, recipe.read_tasks(), read_config(backbone)[0])
     tasks, train_rows, dev_rows = read_data(recipe, data_root, skip_bad_rows)
     model, text = build_model(recipe, tasks, backbone)
-    model.place(recipe.precision)
+    model.to_device(recipe.precision)
 
-    def laid_out(rows: dict[str, Examples]) -> dict[str, Part]:
-        return {name: Part(each, sequences_for(model, name, text, each.texts)) for name, each in rows.items()}
+    def laid_out(rows: dict[str, Dataset]) -> dict[str, Split]:
+        return {name: Split(each, sequences_for(model, name, text, each.texts)) for name, each in rows.items()}
 
     train, dev = laid_out(train_rows), laid_out(dev_rows)
     return Prepared(recipe, backbone, tasks, model, text, train, dev, make_learning(recipe, model, text, train))
 
 
-def make_learning(recipe: Recipe, model: Model, text: Text, train: Mapping[str, Part]) -> Learning:
+def make_learning(recipe: Recipe, model: Model, text: Tokenizer, train: Mapping[str, Split]) -> Learning:
     """The stages, and all that takes part in them."""
     lengths = {name: model.task(name).max_length for name in train}
     plans = plan_stages(recipe, {name: len(part.examples) for name, part in train.items()}, lengths)
-    feeds = {}
+    loaders = {}
     for name, part in train.items():
         shorter = {plan.max_lengths[name] for plan in plans if name in plan.max_lengths} - {lengths[name]}
         cut = {length: sequences_for(model, name, text, part.examples.texts, length) for length in shorter}
         assert part.examples.labels is not None
-        feeds[name] = Feed(name, {lengths[name]: part.sequences, **cut}, part.examples.labels, recipe.seed)
+        loaders[name] = DataLoader(name, {lengths[name]: part.sequences, **cut}, part.examples.labels, recipe.seed)
     tasks = {name: model.task(name).task for name in train}
     return Learning(
         plans,
-        feeds,
+        loaders,
         make_balancer(recipe, tasks),
         make_schedule(recipe),
-        make_regularisers(recipe, model),
+        make_regularizers(recipe, model),
         None if recipe.average is None else build("average", AVERAGES, recipe.average, recipe.where, model),
         make_teachers(recipe, model, train),
-        recipe.optimiser,
+        recipe.optimizer,
     )
 
 
-def make_teachers(recipe: Recipe, model: Model, train: Mapping[str, Part]) -> dict[int, Teachers]:
+def make_teachers(recipe: Recipe, model: Model, train: Mapping[str, Split]) -> dict[int, Teachers]:
     answering = {name: part.task for name, part in model.tasks.items() if part.loss.answering}
     return {
         number: Teachers(
@@ -107,22 +107,22 @@ def make_balancer(recipe: Recipe, tasks: Mapping[str, Task]) -> Balancer:
 
 
 def make_schedule(recipe: Recipe) -> Schedule:
-    settings = recipe.optimiser
+    settings = recipe.optimizer
     return build("schedule", SCHEDULES, settings.schedule, recipe.where, settings.warmup, settings.learning_rate)
 
 
-def make_regularisers(recipe: Recipe, model: Model) -> dict[str, list[Regulariser]]:
+def make_regularizers(recipe: Recipe, model: Model) -> dict[str, list[Regularizer]]:
     return {
         name: [
-            build("regulariser", REGULARISERS, spec, f"{recipe.where}: task '{name}'", model, name, recipe.seed)
-            for spec in plan.regularisers
+            build("regularizer", REGULARIZERS, spec, f"{recipe.where}: task '{name}'", model, name, recipe.seed)
+            for spec in plan.regularizers
         ]
         for name, plan in recipe.tasks.items()
-        if plan.regularisers
+        if plan.regularizers
     }
 
 
-def outline(recipe: Recipe, tasks: Mapping[str, Task], shape: Shape) -> Model:
+def outline(recipe: Recipe, tasks: Mapping[str, Task], config: BertConfig) -> Model:
     """The model without weights or data: finds in the first second which parts of a recipe do not fit."""
     check_mix(recipe, tasks)
     make_balancer(recipe, tasks)
@@ -134,9 +134,9 @@ def outline(recipe: Recipe, tasks: Mapping[str, Task], shape: Shape) -> Model:
         for name, task in tasks.items()
     }
     with blank():
-        model = Model(Bert(shape), known, recipe.tasks, recipe.where)
+        model = Model(Bert(config), known, recipe.tasks, recipe.where)
     check_free(recipe, model)
-    make_regularisers(recipe, model)
+    make_regularizers(recipe, model)
     if recipe.average is not None:
         build("average", AVERAGES, recipe.average, recipe.where, model)
     return model
@@ -144,7 +144,7 @@ def outline(recipe: Recipe, tasks: Mapping[str, Task], shape: Shape) -> Model:
 
 def check_free(recipe: Recipe, model: Model) -> None:
     """A task without anything to learn in a stage, as a cosine has nothing of its own, is a mistake."""
-    layers = model.bert.shape.layers
+    layers = model.bert.config.num_hidden_layers
     for number, stage in enumerate(recipe.stages):
         if stage.free.startswith("top ") and int(stage.free.removeprefix("top ")) > layers:
             raise UserError(f"{recipe.where}: stage {number} frees the {stage.free} layers of {layers}.")
@@ -162,7 +162,7 @@ def check_free(recipe: Recipe, model: Model) -> None:
 
 def read_data(
     recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False
-) -> tuple[dict[str, Task], dict[str, Examples], dict[str, Examples]]:
+) -> tuple[dict[str, Task], dict[str, Dataset], dict[str, Dataset]]:
     """The tasks, with labels and class weights known, their training rows and their dev rows."""
     tasks, train, dev = {}, {}, {}
     read = together(lambda task: read_split(task, data_root, skip_bad_rows=skip_bad_rows), recipe.read_tasks().values())
@@ -176,10 +176,10 @@ def read_data(
     return tasks, train, dev
 
 
-def build_model(recipe: Recipe, tasks: Mapping[str, Task], folder: Path) -> tuple[Model, Text]:
+def build_model(recipe: Recipe, tasks: Mapping[str, Task], folder: Path) -> tuple[Model, Tokenizer]:
     """The pretrained encoder with fresh heads; the seed decides the heads."""
     with seeded(recipe.seed):
-        bert, text = load_backbone(folder, Noise(recipe.seed))
+        bert, text = load_backbone(folder, DropoutGenerator(recipe.seed))
         return Model(bert, tasks, recipe.tasks, recipe.where), text
 
 
@@ -194,7 +194,7 @@ def check_mix(recipe: Recipe, tasks: Mapping[str, Task]) -> None:
             raise UserError(f"{where}: unknown metric '{metric}' of task '{task}'. {did_you_mean(metric, known)}")
 
 
-def count_parameters(recipe: Recipe, shape: Shape) -> dict[str, Any]:
+def count_parameters(recipe: Recipe, config: BertConfig) -> dict[str, Any]:
     """How many parameters a recipe's model has, and how many learn.
 
     total; free (in at least one stage); encoder; of each task its own (which no other task uses), and of these the
@@ -202,7 +202,7 @@ def count_parameters(recipe: Recipe, shape: Shape) -> dict[str, Any]:
     with two.
     """
     tasks = recipe.read_tasks()
-    model = outline(recipe, tasks, shape)
+    model = outline(recipe, tasks, config)
     stages, ever = [], set()
     for stage in recipe.stages:
         model.free(stage.free)

@@ -10,14 +10,14 @@ from minbert.config.schema import describe, settings_of
 from minbert.model.resolve import FAMILIES as MODEL_FAMILIES
 from minbert.training.averages import AVERAGES
 from minbert.training.balancers import BALANCERS
-from minbert.training.regularizers import REGULARISERS
+from minbert.training.regularizers import REGULARIZERS
 from minbert.training.samplers import SAMPLERS
 from minbert.training.schedules import SCHEDULES
 
 # where a recipe names one: its family
 FAMILIES: dict[str, Mapping[str, Callable[..., Any]]] = {
     **MODEL_FAMILIES,
-    "regularisers": REGULARISERS,
+    "regularizers": REGULARIZERS,
     "sampler": SAMPLERS,
     "balancer": BALANCERS,
     "average": AVERAGES,

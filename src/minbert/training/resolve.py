@@ -16,12 +16,12 @@ def resolve_recipe(recipe: Recipe, tasks: Mapping[str, Task]) -> dict[str, Any]:
     for name, task in tasks.items():
         where = f"{recipe.where}: task '{name}'"
         plan = resolve_plan(recipe.tasks[name], task, where)
-        plan["regularisers"] = [resolve_spec("regularisers", spec, where) for spec in plan["regularisers"]]
+        plan["regularizers"] = [resolve_spec("regularizers", spec, where) for spec in plan["regularizers"]]
         table["tasks"][name] = plan
     for number, stage in enumerate(table["stages"]):
         stage["sampler"] = resolve_spec("sampler", stage["sampler"], f"{recipe.where}: stage {number}")
     table["balancer"] = resolve_spec("balancer", table["balancer"], recipe.where)
-    table["optimiser"]["schedule"] = resolve_spec("schedule", recipe.optimiser.schedule, recipe.where)
+    table["optimizer"]["schedule"] = resolve_spec("schedule", recipe.optimizer.schedule, recipe.where)
     if recipe.average is not None:
         table["average"] = resolve_spec("average", recipe.average, recipe.where)
     return table

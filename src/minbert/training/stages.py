@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 from minbert.config.recipe import Recipe, Stage
 from minbert.config.schema import build
-from minbert.data.batch import Batch, Sequences, make_batch
+from minbert.data.batch import Batch, EncodedTexts, collate
 from minbert.training.samplers import SAMPLERS, Sampler, Supply
 
 
-class Feed:
+class DataLoader:
     """One task's training examples, endless: each pass in a new order that seed and pass alone decide."""
 
-    def __init__(self, task: str, sequences: Mapping[int, Sequences], labels: npt.NDArray[Any], seed: int) -> None:
+    def __init__(self, task: str, sequences: Mapping[int, EncodedTexts], labels: npt.NDArray[Any], seed: int) -> None:
         """`sequences`: the same examples, cut to each maximum length that a stage asks for."""
         self.task = task
         self.sequences = sequences
@@ -37,7 +37,7 @@ class Feed:
             self._order = passes, np.random.default_rng([*self.seed, passes]).permutation(len(self))
         rows = self._order[1][place : place + batch_size]
         self.taken += len(rows)
-        return make_batch(self.task, self.sequences[max_length], self.labels, rows)
+        return collate(self.task, self.sequences[max_length], self.labels, rows)
 
     def state(self) -> dict[str, Any]:
         return {"taken": self.taken}
@@ -74,7 +74,7 @@ def plan_stages(recipe: Recipe, sizes: Mapping[str, int], max_lengths: Mapping[s
         supply = supply_of(stage, {task: sizes[task] for task in batch_sizes}, batch_sizes, recipe.share)
         sampler = build("sampler", SAMPLERS, stage.sampler, where, supply, seed)
         if stage.steps_per_epoch is None:
-            steps = -(-sampler.draws_an_epoch // recipe.optimiser.accumulate)
+            steps = -(-sampler.draws_an_epoch // recipe.optimizer.accumulate)
         else:
             steps = max(1, round(recipe.share * stage.steps_per_epoch))
         lengths = {task: min(max_lengths[task], stage.max_lengths.get(task, max_lengths[task])) for task in batch_sizes}

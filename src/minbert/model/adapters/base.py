@@ -8,7 +8,7 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from minbert.encoder.bert import ACTIVATIONS, Bert, Linear, Ports, initialise
+from minbert.encoder.bert import ACTIVATIONS, Bert, Linear, Ports, initialize
 
 Activation = Literal["none", "gelu", "relu"]
 
@@ -35,7 +35,7 @@ class Bottleneck(nn.Module):
         self.down = Linear(width, size, bias=False)
         self.up = Linear(size, width, bias=False)
         self.activation = activation_of(activation)
-        initialise(self.down)
+        initialize(self.down)
         nn.init.zeros_(self.up.weight)
 
     def forward(self, x_TD: Tensor) -> Tensor:

@@ -12,10 +12,12 @@ from minbert.model.adapters.base import Activation, Adapter, Bottleneck
 class Houlsby(Adapter):
     def __init__(self, bert: Bert, *, size: int = 204, activation: Activation = "gelu") -> None:
         super().__init__(bert)
-        shape = bert.shape
+        config = bert.config
 
         def one_a_layer() -> nn.ModuleList:
-            return nn.ModuleList(Bottleneck(shape.width, size, activation) for _ in range(shape.layers))
+            return nn.ModuleList(
+                Bottleneck(config.hidden_size, size, activation) for _ in range(config.num_hidden_layers)
+            )
 
         self.after_attention = one_a_layer()
         self.after_feed_forward = one_a_layer()

@@ -28,10 +28,10 @@ class Lora(Adapter):
         super().__init__(bert)
         if rank < 1 or not matrices or not set(matrices) <= set(PARTS):
             raise ValueError(f"needs rank >= 1 and matrices out of {', '.join(PARTS)}")
-        width, layers = bert.shape.width, bert.shape.layers
+        width, layers = bert.config.hidden_size, bert.config.num_hidden_layers
         self.matrices = [part in matrices for part in PARTS]
         self.rank, self.scale = rank, alpha / rank
-        self.dropout = Dropout(dropout, bert.noise)
+        self.dropout = Dropout(dropout, bert.dropout_generator)
         count = sum(self.matrices)
         # the A of all matrices in one product; a B each
         self.down = nn.ModuleList(Linear(width, count * rank, bias=False) for _ in range(layers))

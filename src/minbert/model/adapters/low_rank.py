@@ -13,8 +13,10 @@ from minbert.model.adapters.base import Activation, Adapter, Bottleneck
 class LowRank(Adapter):
     def __init__(self, bert: Bert, *, size: int = 204, activation: Activation = "none") -> None:
         super().__init__(bert)
-        shape = bert.shape
-        self.layers = nn.ModuleList(Bottleneck(shape.width, size, activation) for _ in range(shape.layers))
+        config = bert.config
+        self.layers = nn.ModuleList(
+            Bottleneck(config.hidden_size, size, activation) for _ in range(config.num_hidden_layers)
+        )
 
     def beside(self, layer: int, x_TD: Tensor, packed: Packed) -> Tensor:
         return self.layers[layer](x_TD)  # type: ignore[no-any-return]

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from minbert.data.packed import Packed
 from minbert.encoder.attention import attend
-from minbert.encoder.bert import Bert, Linear, initialise
+from minbert.encoder.bert import Bert, Linear, initialize
 from minbert.encoder.dropout import Dropout
 from minbert.model.adapters.base import Activation, Adapter, Bottleneck, activation_of
 
@@ -19,16 +19,16 @@ class Pal(Adapter):
         if heads < 1 or size % heads:
             near = max(1, round(size / max(1, heads))) * max(1, heads)
             raise ValueError(f"{heads} heads do not divide the size {size}; take for example size = {near}")
-        shape = bert.shape
+        config = bert.config
         self.heads = heads
-        self.around = Bottleneck(shape.width, size, "none")
-        self.asking = nn.ModuleList(Linear(size, 3 * size, bias=False) for _ in range(shape.layers))
-        self.dropout = Dropout(shape.attention_dropout, bert.noise)
+        self.around = Bottleneck(config.hidden_size, size, "none")
+        self.asking = nn.ModuleList(Linear(size, 3 * size, bias=False) for _ in range(config.num_hidden_layers))
+        self.dropout = Dropout(config.attention_probs_dropout_prob, bert.dropout_generator)
         self.activation = activation_of(activation)
-        self.asking.apply(initialise)
+        self.asking.apply(initialize)
 
     def beside(self, layer: int, x_TD: Tensor, packed: Packed) -> Tensor:
         qkv_TW = self.asking[layer](self.around.down(x_TD))
-        rate, noise = self.dropout.rate_now, self.dropout.noise
-        mixed_TZ = attend(None, qkv_TW, packed.grid, packed.grid, self.heads, rate, noise)
+        rate, generator = self.dropout.rate_now, self.dropout.generator
+        mixed_TZ = attend(None, qkv_TW, packed.grid, packed.grid, self.heads, rate, generator)
         return self.activation(self.around.up(mixed_TZ))

@@ -17,7 +17,7 @@ class PosTags(Adapter):
     def __init__(self, bert: Bert) -> None:
         super().__init__(bert)
         check_tagger()
-        self.tag = nn.Embedding(len(TAGS), bert.shape.width)
+        self.tag = nn.Embedding(len(TAGS), bert.config.hidden_size)
         nn.init.zeros_(self.tag.weight)
 
     def embedded(self, x_TD: Tensor, packed: Packed) -> Tensor:

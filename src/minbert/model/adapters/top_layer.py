@@ -8,7 +8,7 @@ from typing import Literal
 from torch import Tensor, nn
 
 from minbert.data.packed import Packed
-from minbert.encoder.bert import NO_PORTS, Bert, Layer, initialise
+from minbert.encoder.bert import NO_PORTS, Bert, Layer, initialize
 from minbert.model.adapters.base import Adapter
 
 
@@ -17,8 +17,8 @@ class TopLayer(Adapter):
         super().__init__(bert)
         if layers < 1:
             raise ValueError(f"layers {layers} is not at least 1")
-        self.layers = nn.ModuleList(Layer(bert.shape, bert.noise) for _ in range(layers))
-        self.layers.apply(initialise)
+        self.layers = nn.ModuleList(Layer(bert.config, bert.dropout_generator) for _ in range(layers))
+        self.layers.apply(initialize)
         if start == "copy":
             for layer in self.layers:
                 layer.load_state_dict(bert.layers[-1].state_dict())

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from minbert.config.task import Task
 from minbert.data.batch import Batch
 from minbert.encoder.bert import Bert
-from minbert.encoder.dropout import Noise
+from minbert.encoder.dropout import DropoutGenerator
 
 # What a head's output means, so that a loss can say what it reads.
 Emits = Literal["free", "score", "cosine", "ordered", "vectors", "tokens"]
@@ -33,11 +33,11 @@ class Place:
 
     @property
     def width(self) -> int:
-        return self.bert.shape.width
+        return self.bert.config.hidden_size
 
     @property
-    def noise(self) -> Noise:
-        return self.bert.noise
+    def dropout_generator(self) -> DropoutGenerator:
+        return self.bert.dropout_generator
 
     def demand_pair(self) -> None:
         if self.vectors != 2:

@@ -33,7 +33,7 @@ class Cosine(Head):
         self.low, self.high = (0.0, 1.0) if scaling == "raw" else place.task.range
         self.scale = SCALINGS[scaling]
         # on the vectors: a cosine that is dropped itself would be the score of unrelated texts
-        self.dropout = Dropout(dropout, place.noise)
+        self.dropout = Dropout(dropout, place.dropout_generator)
 
     def forward(self, *vectors_BD: Tensor) -> Tensor:
         u_BD, v_BD = (self.dropout(vector_BD) for vector_BD in vectors_BD)

@@ -12,7 +12,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from minbert.encoder.bert import initialise
+from minbert.encoder.bert import initialize
 from minbert.model.heads.base import Head, Place
 
 
@@ -30,7 +30,7 @@ class Dot(Head):
         if size is not None and size < 1:
             raise ValueError(f"size {size} is not a width: it is at least 1")
         self.projection = nn.Linear(place.width, size or place.width, bias=False)
-        initialise(self.projection)
+        initialize(self.projection)
         self.divisor = math.sqrt(self.projection.out_features) if scaled else 1.0
         self.bias = nn.Parameter(torch.zeros(1)) if bias else None
 

@@ -5,7 +5,7 @@ On ["u", "v", "|u-v|"] it is Sentence-BERT's (Reimers and Gurevych 2019, https:/
 
 from torch import Tensor, nn
 
-from minbert.encoder.bert import initialise
+from minbert.encoder.bert import initialize
 from minbert.encoder.dropout import Dropout
 from minbert.model.heads.base import Head, Place
 from minbert.model.heads.features import Features
@@ -24,9 +24,9 @@ class Linear(Head):
     ) -> None:
         super().__init__()
         self.features = Features(place, features)
-        self.dropout = Dropout(dropout, place.noise)
+        self.dropout = Dropout(dropout, place.dropout_generator)
         self.output = nn.Linear(self.features.width, place.outputs, bias)
-        initialise(self.output)
+        initialize(self.output)
 
     def forward(self, *vectors_BD: Tensor) -> Tensor:
         return self.output(self.dropout(self.features(*vectors_BD)))  # type: ignore[no-any-return]

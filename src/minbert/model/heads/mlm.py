@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from minbert.data.batch import Batch
-from minbert.encoder.bert import initialise
+from minbert.encoder.bert import initialize
 from minbert.model.heads.base import Head, Place
 
 
@@ -26,26 +26,28 @@ class MaskedLanguageModel(Head):
         # inside a tuple, so that the encoder's weights are not taken for this head's own
         self.encoder = (place.bert,)
         self.dense = nn.Linear(place.width, place.width)
-        self.norm = nn.LayerNorm(place.width, place.bert.shape.norm_epsilon)
-        self.bias = nn.Parameter(torch.zeros(place.bert.shape.vocabulary))
-        initialise(self.dense)
+        self.norm = nn.LayerNorm(place.width, place.bert.config.layer_norm_eps)
+        self.bias = nn.Parameter(torch.zeros(place.bert.config.vocab_size))
+        initialize(self.dense)
 
     def prepare(self, batch: Batch) -> Batch:
         bert, ids_T = self.encoder[0], batch.packed.ids_T
-        generator = bert.noise.generator
+        generator = bert.dropout_generator.generator
 
         def chances() -> Tensor:
             return torch.rand(len(ids_T), generator=generator, device=generator.device)
 
-        special_T = torch.isin(ids_T, torch.tensor([bert.marks.cls, bert.marks.sep], device=ids_T.device))
+        special_T = torch.isin(
+            ids_T, torch.tensor([bert.special_tokens.cls, bert.special_tokens.sep], device=ids_T.device)
+        )
         # the likeliest to be asked for always is: a batch of short texts must ask for something
         chance_T = chances().masked_fill(special_T, 2.0)
         asked_T = (chance_T < self.share) | (chance_T == chance_T.min())
         how_T = chances()
         hidden_T = asked_T & (how_T < 0.8)
         swapped_T = asked_T & (how_T >= 0.9)
-        any_T = (chances() * bert.shape.vocabulary).long()
-        seen_T = torch.where(swapped_T, any_T, ids_T.masked_fill(hidden_T, bert.marks.mask))
+        any_T = (chances() * bert.config.vocab_size).long()
+        seen_T = torch.where(swapped_T, any_T, ids_T.masked_fill(hidden_T, bert.special_tokens.mask))
         asked_M = asked_T.nonzero()[:, 0]
         return replace(batch, packed=replace(batch.packed, ids_T=seen_T, asked_M=asked_M), labels_B=ids_T[asked_M])
 

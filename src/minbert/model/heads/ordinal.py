@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from minbert.encoder.bert import initialise
+from minbert.encoder.bert import initialize
 from minbert.encoder.dropout import Dropout
 from minbert.model.heads.base import Head, Place
 from minbert.model.heads.features import Features
@@ -22,10 +22,10 @@ class Ordinal(Head):
     def __init__(self, place: Place, *, dropout: float = 0.1, features: tuple[str, ...] = ("u", "v", "|u-v|")) -> None:
         super().__init__()
         self.features = Features(place, features)
-        self.dropout = Dropout(dropout, place.noise)
+        self.dropout = Dropout(dropout, place.dropout_generator)
         # without a bias: the thresholds have it
         self.score = nn.Linear(self.features.width, 1, bias=False)
-        initialise(self.score)
+        initialize(self.score)
         self.steps_O = nn.Parameter(steps_to(even_thresholds(place.outputs)))
 
     @property

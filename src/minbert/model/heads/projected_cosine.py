@@ -7,7 +7,7 @@ between (without one the two layers would be one). Not tied: one layer a side.
 from torch import Tensor, nn
 from torch.nn import functional
 
-from minbert.encoder.bert import initialise
+from minbert.encoder.bert import initialize
 from minbert.model.heads.base import Place
 from minbert.model.heads.cosine import Cosine, Scaling
 
@@ -18,7 +18,7 @@ class ProjectedCosine(Cosine):
         self.tied = tied
         self.first = nn.Linear(place.width, place.width)
         self.second = nn.Linear(place.width, place.width)
-        self.apply(initialise)
+        self.apply(initialize)
 
     def forward(self, *vectors_BD: Tensor) -> Tensor:
         u_BD, v_BD = vectors_BD

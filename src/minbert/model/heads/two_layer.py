@@ -7,7 +7,7 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from minbert.encoder.bert import ACTIVATIONS, initialise
+from minbert.encoder.bert import ACTIVATIONS, initialize
 from minbert.encoder.dropout import Dropout
 from minbert.model.heads.base import Head, Place
 from minbert.model.heads.features import Features
@@ -31,11 +31,11 @@ class TwoLayer(Head):
             raise ValueError(f"hidden {hidden} is not a width: it is at least 1")
         hidden = hidden or place.width
         self.features = Features(place, features)
-        self.dropout = Dropout(dropout, place.noise)
+        self.dropout = Dropout(dropout, place.dropout_generator)
         self.hidden = nn.Linear(self.features.width, hidden)
         self.activation = ACTIVATIONS[activation]
         self.output = nn.Linear(hidden, place.outputs)
-        self.apply(initialise)
+        self.apply(initialize)
 
     def forward(self, *vectors_BD: Tensor) -> Tensor:
         hidden_BH = self.activation(self.hidden(self.dropout(self.features(*vectors_BD))))

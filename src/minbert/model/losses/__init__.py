@@ -7,7 +7,7 @@ from minbert.model.losses.bce import BinaryCrossEntropy
 from minbert.model.losses.contrastive import Contrastive
 from minbert.model.losses.cosent import CoSent
 from minbert.model.losses.cross_entropy import CrossEntropy
-from minbert.model.losses.mlm import MaskedLanguageModelling
+from minbert.model.losses.mlm import MaskedLanguageModelingLoss
 from minbert.model.losses.mse import MeanSquaredError
 from minbert.model.losses.ordinal import Ordinal
 from minbert.model.losses.pearson import Pearson
@@ -19,7 +19,7 @@ LOSSES: dict[str, Callable[..., Loss]] = {
     "contrastive": Contrastive,
     "cosent": CoSent,
     "cross_entropy": CrossEntropy,
-    "mlm": MaskedLanguageModelling,
+    "mlm": MaskedLanguageModelingLoss,
     "mse": MeanSquaredError,
     "ordinal": Ordinal,
     "pearson": Pearson,

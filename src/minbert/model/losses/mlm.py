@@ -6,7 +6,7 @@ from torch.nn import functional
 from minbert.model.losses.base import Loss
 
 
-class MaskedLanguageModelling(Loss):
+class MaskedLanguageModelingLoss(Loss):
     reads = ("tokens",)
     outputs = 1
     answering = False

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from minbert.config.task import Task
 from minbert.data.packed import Packed
-from minbert.encoder.bert import Bert, Linear, Norm, Reads, initialise
+from minbert.encoder.bert import Bert, Linear, Norm, Reads, initialize
 from minbert.encoder.dropout import Dropout
 from minbert.model.pairings.base import Pairing
 from minbert.model.pairings.meeting import Meeting
@@ -35,11 +35,13 @@ class CrossAttention(Pairing):
             self.reads = "first"
             return
         self.shared = shared or None
-        self.dropout = Dropout(dropout, bert.noise)
-        self.meeting = Meeting(bert, heads or bert.shape.heads, bert.shape.attention_dropout, bias=True)
-        self.output = Linear(bert.shape.width, bert.shape.width)
-        self.norm = Norm(bert.shape.width, bert.shape.norm_epsilon) if residual else None
-        initialise(self.output)
+        self.dropout = Dropout(dropout, bert.dropout_generator)
+        self.meeting = Meeting(
+            bert, heads or bert.config.num_attention_heads, bert.config.attention_probs_dropout_prob, bias=True
+        )
+        self.output = Linear(bert.config.hidden_size, bert.config.hidden_size)
+        self.norm = Norm(bert.config.hidden_size, bert.config.layer_norm_eps) if residual else None
+        initialize(self.output)
 
     def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:
         if not self.paired:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from minbert.data.packed import Grid
 from minbert.encoder.attention import attend
-from minbert.encoder.bert import Bert, Linear, initialise
+from minbert.encoder.bert import Bert, Linear, initialize
 from minbert.encoder.dropout import Dropout
 
 
@@ -16,15 +16,15 @@ class Meeting(nn.Module):
 
     def __init__(self, bert: Bert, heads: int, dropout: float, bias: bool) -> None:
         super().__init__()
-        width = bert.shape.width
+        width = bert.config.hidden_size
         if heads < 1 or width % heads:
             raise ValueError(f"{heads} heads do not divide the width {width}")
         self.heads = heads
         self.query = Linear(width, width, bias=bias)
         self.key_value = Linear(width, 2 * width, bias=bias)
-        self.dropout = Dropout(dropout, bert.noise)
-        self.apply(initialise)
+        self.dropout = Dropout(dropout, bert.dropout_generator)
+        self.apply(initialize)
 
     def forward(self, x_TD: Tensor, queries: Grid, keys: Grid) -> Tensor:
-        rate, noise = self.dropout.rate_now, self.dropout.noise
-        return attend(self.query(x_TD), self.key_value(x_TD), queries, keys, self.heads, rate, noise)
+        rate, generator = self.dropout.rate_now, self.dropout.generator
+        return attend(self.query(x_TD), self.key_value(x_TD), queries, keys, self.heads, rate, generator)

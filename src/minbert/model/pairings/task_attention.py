@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from minbert.config.task import Task
 from minbert.data.packed import Grid, Packed
-from minbert.encoder.bert import Bert, Linear, initialise
+from minbert.encoder.bert import Bert, Linear, initialize
 from minbert.model.pairings.base import Pairing
 from minbert.model.pairings.meeting import Meeting
 
@@ -37,7 +37,7 @@ class TaskAttention(Pairing):
         super().__init__(bert, task)
         if layers < 1:
             raise ValueError(f"layers {layers} is not at least 1")
-        rate = bert.shape.attention_dropout if dropout is None else dropout
+        rate = bert.config.attention_probs_dropout_prob if dropout is None else dropout
         self.paired = task.paired
         self.layers = nn.ModuleList(TaskLayer(bert, rate, task.paired, norm) for _ in range(layers))
         if start == "uniform":
@@ -54,12 +54,12 @@ class TaskAttention(Pairing):
 class TaskLayer(nn.Module):
     def __init__(self, bert: Bert, dropout: float, crossed: bool, norm: bool) -> None:
         super().__init__()
-        width = bert.shape.width
-        self.meeting = Meeting(bert, bert.shape.heads, dropout, bias=False)
+        width = bert.config.hidden_size
+        self.meeting = Meeting(bert, bert.config.num_attention_heads, dropout, bias=False)
         self.between = Linear(width, width, bias=False) if crossed else None
         self.output = Linear(width, width, bias=False)
-        self.epsilon = bert.shape.norm_epsilon if norm else None
-        self.apply(initialise)
+        self.epsilon = bert.config.layer_norm_eps if norm else None
+        self.apply(initialize)
 
     def forward(self, x_TD: Tensor, queries: Grid, keys: Grid) -> Tensor:
         y_TD = self.meeting(x_TD, queries, keys)

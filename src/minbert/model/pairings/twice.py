@@ -29,7 +29,10 @@ class Twice(Pairing):
         passes = []
         for half in packed.halves():
             drawn = torch.randint(
-                len(self.rates), (), generator=bert.noise.generator, device=bert.noise.generator.device
+                len(self.rates),
+                (),
+                generator=bert.dropout_generator.generator,
+                device=bert.dropout_generator.generator.device,
             )
             with dropping(bert, self.rates[int(drawn)]):
                 passes.append(super().encode(bert, half, reads, ports))

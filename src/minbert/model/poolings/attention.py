@@ -7,16 +7,16 @@ import torch
 from torch import Tensor, nn
 
 from minbert.data.packed import Packed
-from minbert.encoder.bert import Bert, initialise
+from minbert.encoder.bert import Bert, initialize
 from minbert.model.poolings.base import Pooling
 
 
 class Attention(Pooling):
     def __init__(self, bert: Bert) -> None:
         super().__init__(bert)
-        self.score = nn.Linear(bert.shape.width, 1, bias=False)
+        self.score = nn.Linear(bert.config.hidden_size, 1, bias=False)
         # small scores: it begins close to the plain mean
-        initialise(self.score)
+        initialize(self.score)
 
     def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:
         S, sequence_T = len(packed.lengths_S), packed.sequence_T

@@ -1,18 +1,18 @@
-"""Regularisers: what one task's training has to mind besides its loss."""
+"""Regularizers: what one task's training has to mind besides its loss."""
 
 from collections.abc import Callable
 
-from minbert.training.regularizers.base import Regulariser
+from minbert.training.regularizers.base import Regularizer
 from minbert.training.regularizers.mixout import Mixout
 from minbert.training.regularizers.r_drop import RDrop
 from minbert.training.regularizers.smart import Smart
 from minbert.training.regularizers.towards_start import TowardsStart
 
-REGULARISERS: dict[str, Callable[..., Regulariser]] = {
+REGULARIZERS: dict[str, Callable[..., Regularizer]] = {
     "mixout": Mixout,
     "r_drop": RDrop,
     "smart": Smart,
     "towards_start": TowardsStart,
 }
 
-__all__ = ["REGULARISERS", "Regulariser"]
+__all__ = ["REGULARIZERS", "Regularizer"]

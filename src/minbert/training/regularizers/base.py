@@ -1,4 +1,4 @@
-"""What every regulariser offers: something more that one task's training has to mind than its loss."""
+"""What every regularizer offers: something more that one task's training has to mind than its loss."""
 
 import zlib
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from minbert.data.batch import Batch
 from minbert.model.multitask import Model
 
 
-class Regulariser:
+class Regularizer:
     def __init__(self, model: Model, task: str, seed: int) -> None:
         self.model = model
         self.task = task
@@ -24,7 +24,7 @@ class Regulariser:
     def penalty(self, batch: Batch, output_BO: Tensor, loss: Tensor) -> Tensor | None:
         """What is added to the loss of this batch, given the model's output for it; both carry gradients.
 
-        `loss` is the task's own, whatever other regularisers add to it.
+        `loss` is the task's own, whatever other regularizers add to it.
         """
         return None
 

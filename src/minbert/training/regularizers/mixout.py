@@ -10,18 +10,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from minbert.encoder.dropout import Noise
+from minbert.encoder.dropout import DropoutGenerator
 from minbert.model.multitask import Model
-from minbert.training.regularizers.base import Regulariser
+from minbert.training.regularizers.base import Regularizer
 
 
-class Mixout(Regulariser):
+class Mixout(Regularizer):
     def __init__(self, model: Model, task: str, seed: int, *, rate: float = 0.1) -> None:
         super().__init__(model, task, seed)
         if not 0 < rate < 1:
             raise ValueError(f"rate {rate} is not between 0 and 1")
         self.rate = rate
-        self.noise = Noise(self.seed)
+        self.generator = DropoutGenerator(self.seed)
         self.start = {
             f"bert.{name}.weight": module.weight.detach().clone()
             for name, module in model.bert.named_modules()
@@ -29,20 +29,20 @@ class Mixout(Regulariser):
         }
 
     def weights(self) -> Mapping[str, Tensor]:
-        self.noise.to(self.model.device)
+        self.generator.to(self.model.device)
         own = {name: self.model.get_parameter(name) for name in self.start}
         # what is frozen is fixed: nothing blurs it
         return {
-            name: torch.addcmul(self.start[name], weight - self.start[name], self.noise.mask(weight, self.rate))
+            name: torch.addcmul(self.start[name], weight - self.start[name], self.generator.mask(weight, self.rate))
             for name, weight in own.items()
             if weight.requires_grad
         }
 
     def state(self) -> dict[str, Any]:
-        return {"noise": self.noise.state(), "start": self.start}
+        return {"noise": self.generator.state(), "start": self.start}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.noise.to(self.model.device)
-        self.noise.restore(state["noise"])
+        self.generator.to(self.model.device)
+        self.generator.restore(state["noise"])
         for name, start in state["start"].items():
             self.start[name].copy_(start)

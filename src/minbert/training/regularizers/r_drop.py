@@ -8,11 +8,11 @@ from torch import Tensor
 
 from minbert.data.batch import Batch
 from minbert.model.multitask import Model
-from minbert.training.regularizers.base import Regulariser
+from minbert.training.regularizers.base import Regularizer
 from minbert.training.regularizers.divergence import Divergence
 
 
-class RDrop(Regulariser):
+class RDrop(Regularizer):
     def __init__(self, model: Model, task: str, seed: int, *, weight: float = 1.0) -> None:
         super().__init__(model, task, seed)
         if weight <= 0:

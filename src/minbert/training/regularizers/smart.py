@@ -19,7 +19,7 @@ from minbert.data.packed import Packed
 from minbert.encoder.bert import Ports
 from minbert.model.adapters.stack import Stack
 from minbert.model.multitask import Model
-from minbert.training.regularizers.base import Regulariser
+from minbert.training.regularizers.base import Regularizer
 from minbert.training.regularizers.divergence import Divergence
 
 
@@ -33,7 +33,7 @@ class Moved(Ports):
         return x_TD + self.by_TD
 
 
-class Smart(Regulariser):
+class Smart(Regularizer):
     def __init__(
         self,
         model: Model,
@@ -77,8 +77,8 @@ class Smart(Regulariser):
         return {name: each for name, each in every if name.startswith(mine) or not name.startswith("parts.")}
 
     def penalty(self, batch: Batch, output_BO: Tensor, loss: Tensor) -> Tensor:
-        still_TD = torch.zeros(batch.tokens, self.model.bert.shape.width, device=self.model.device)
-        drawn = self.model.bert.noise.state() if self.masks == "same" else None
+        still_TD = torch.zeros(batch.tokens, self.model.bert.config.hidden_size, device=self.model.device)
+        drawn = self.model.bert.dropout_generator.state() if self.masks == "same" else None
         clean_BO = output_BO if drawn is None else self.output(batch, still_TD, drawn)
         total = torch.zeros((), device=self.model.device)
         if self.weight:
@@ -95,13 +95,13 @@ class Smart(Regulariser):
     ) -> Tensor:
         """A pass with moved embeddings; under the dropout masks that follow the state `drawn`, if there is one."""
         if drawn is not None:
-            self.model.bert.noise.restore(drawn)
+            self.model.bert.dropout_generator.restore(drawn)
         ports = Stack((self.parts.ports, Moved(by_TD)))
         return functional_call(self.model, dict(weights or {}), (batch, ports)).float()  # type: ignore[no-any-return]
 
     def worst(self, batch: Batch, clean_BO: Tensor, drawn: Tensor | None) -> Tensor:
         """The move within epsilon that changes the answers most, as far as the ascent finds it."""
-        size = batch.tokens, self.model.bert.shape.width
+        size = batch.tokens, self.model.bert.config.hidden_size
         start_TD = self.noise * torch.randn(size, generator=self.generator).to(self.model.device)
 
         def gap(by_TD: Tensor) -> Tensor:

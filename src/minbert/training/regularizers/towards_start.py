@@ -11,10 +11,10 @@ from torch.nn import functional
 
 from minbert.data.batch import Batch
 from minbert.model.multitask import Model
-from minbert.training.regularizers.base import Regulariser
+from minbert.training.regularizers.base import Regularizer
 
 
-class TowardsStart(Regulariser):
+class TowardsStart(Regularizer):
     def __init__(self, model: Model, task: str, seed: int, *, weight: float = 0.01) -> None:
         super().__init__(model, task, seed)
         if weight <= 0:

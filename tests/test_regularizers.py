@@ -1,4 +1,4 @@
-"""Regularisers: their numbers by hand, each on small real models, and that they remember what they must.
+"""Regularizers: their numbers by hand, each on small real models, and that they remember what they must.
 
 B examples, T tokens, D width, O outputs.
 """
@@ -19,18 +19,18 @@ from torch.func import functional_call
 from minbert.config.recipe import TaskPlan
 from minbert.config.schema import Spec, build
 from minbert.config.task import Task
-from minbert.data.batch import Batch, lay_out, make_batch
-from minbert.data.tokenizer import Text
+from minbert.data.batch import Batch, collate, encode_texts
+from minbert.data.tokenizer import Tokenizer
 from minbert.encoder.bert import Bert
 from minbert.encoder.init import blank
 from minbert.errors import UserError
 from minbert.model.losses import LOSSES
 from minbert.model.multitask import Model
-from minbert.training.regularizers import REGULARISERS, Regulariser
+from minbert.training.regularizers import REGULARIZERS, Regularizer
 from minbert.training.regularizers.divergence import Divergence
 from minbert.training.regularizers.mixout import Mixout
 from minbert.training.regularizers.smart import Smart, ascend
-from tests.tiny import tiny_bert, tiny_shape, tiny_text
+from tests.tiny import tiny_bert, tiny_config, tiny_tokenizer
 
 TASKS = {
     "mood": Task("mood", Path(), kind="classify", text=("a",), label="c", labels=(0, 1, 2)),
@@ -55,17 +55,17 @@ APART = math.log(3) / 4
 
 
 @pytest.fixture(scope="module")
-def text(tmp_path_factory: pytest.TempPathFactory) -> Text:
-    return tiny_text(tmp_path_factory.mktemp("text"))
+def text(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+    return tiny_tokenizer(tmp_path_factory.mktemp("text"))
 
 
 def model_of(task: str, plan: TaskPlan, dropout: float = 0.1) -> Model:
     """A small real model of the task and of a neighbour."""
-    shape = replace(tiny_shape(), dropout=dropout, attention_dropout=dropout)
+    config = replace(tiny_config(), hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout)
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = Model(
-            tiny_bert(shape=shape), {task: TASKS[task], "mood_": TASKS["mood"]}, {task: plan, "mood_": PLAIN}, ""
+            tiny_bert(config=config), {task: TASKS[task], "mood_": TASKS["mood"]}, {task: plan, "mood_": PLAIN}, ""
         )
     with torch.no_grad():
         # scores in the middle of their range, where they can go both ways
@@ -74,31 +74,31 @@ def model_of(task: str, plan: TaskPlan, dropout: float = 0.1) -> Model:
     return model.train()
 
 
-def plain(task: str, text: Text, **settings: Any) -> tuple[Model, Batch]:
+def plain(task: str, text: Tokenizer, **settings: Any) -> tuple[Model, Batch]:
     """Without dropout, so that every pass gives the same."""
     plan = TaskPlan(head={"name": "linear", "dropout": 0.0}, **settings)
     model = model_of(task, plan, dropout=0.0)
     return model, batch_of(model, task, text)
 
 
-def batch_of(model: Model, task: str, text: Text) -> Batch:
-    sequences = lay_out(text, TEXTS[: len(TASKS[task].text)], model.task(task).layout, 32)
+def batch_of(model: Model, task: str, text: Tokenizer) -> Batch:
+    sequences = encode_texts(text, TEXTS[: len(TASKS[task].text)], model.task(task).layout, 32)
     labels = np.array([0, 1, 1]) if TASKS[task].kind == "classify" else np.array([0.5, 2.0, 5.0])
-    return make_batch(task, sequences, labels, np.arange(3))
+    return collate(task, sequences, labels, np.arange(3))
 
 
 def make(spec: Spec, model: Model, task: str, seed: int = 0) -> Any:
-    return build("regulariser", REGULARISERS, spec, "test", model, task, seed)
+    return build("regularizer", REGULARIZERS, spec, "test", model, task, seed)
 
 
-def loss_with(model: Model, regularisers: Sequence[Regulariser], batch: Batch) -> Tensor:
-    """A batch's loss and what the regularisers add, as the loop computes it."""
+def loss_with(model: Model, regularizers: Sequence[Regularizer], batch: Batch) -> Tensor:
+    """A batch's loss and what the regularizers add, as the loop computes it."""
     replaced: dict[str, Tensor] = {}
-    for each in regularisers:
+    for each in regularizers:
         replaced |= each.weights()
     output_BO = functional_call(model, replaced, (batch,))
     loss = model.task(batch.task).loss(output_BO.float(), batch.labels_B)
-    penalties = [each.penalty(batch, output_BO, loss) for each in regularisers]
+    penalties = [each.penalty(batch, output_BO, loss) for each in regularizers]
     return loss + sum(penalty for penalty in penalties if penalty is not None)
 
 
@@ -130,16 +130,16 @@ TOGETHER = ["mixout", "r_drop", "smart", "towards_start"]
 
 
 @pytest.mark.parametrize("where", PLANS)
-@pytest.mark.parametrize("names", [*([name] for name in REGULARISERS), TOGETHER], ids="+".join)
+@pytest.mark.parametrize("names", [*([name] for name in REGULARIZERS), TOGETHER], ids="+".join)
 def test_it_adds_to_the_loss_of_its_task_and_teaches_its_weights_and_no_others(
-    names: list[str], where: str, text: Text
+    names: list[str], where: str, text: Tokenizer
 ) -> None:
     task, plan = PLANS[where]
     model = model_of(task, plan)
-    regularisers = [make(name, model, task) for name in names]
+    regularizers = [make(name, model, task) for name in names]
     shake(model)
     batch = batch_of(model, task, text)
-    loss = loss_with(model, regularisers, batch)
+    loss = loss_with(model, regularizers, batch)
     assert loss.shape == () and loss.isfinite() and loss.dtype == torch.float32
     assert all(parameter.grad is None for parameter in model.parameters()), "nothing is left behind before the way back"
     loss.backward()
@@ -152,8 +152,8 @@ def test_it_adds_to_the_loss_of_its_task_and_teaches_its_weights_and_no_others(
     assert reached == (expected | everything if "towards_start" in names else expected)
 
 
-@pytest.mark.parametrize("spec", [*REGULARISERS, {"name": "smart", "bregman": 1.0, "masks": "same"}], ids=str)
-def test_its_memory_lets_another_go_on_in_its_place(spec: Spec, text: Text) -> None:
+@pytest.mark.parametrize("spec", [*REGULARIZERS, {"name": "smart", "bregman": 1.0, "masks": "same"}], ids=str)
+def test_its_memory_lets_another_go_on_in_its_place(spec: Spec, text: Tokenizer) -> None:
     model = model_of("same", PLAIN)
     batch = batch_of(model, "same", text)
     first = make(spec, model, "same")
@@ -161,12 +161,12 @@ def test_its_memory_lets_another_go_on_in_its_place(spec: Spec, text: Text) -> N
         shake(model, seed=seed)
         loss_with(model, [first], batch)
         first.stepped()
-    kept, noise = copy.deepcopy(first.state()), model.bert.noise.state()
+    kept, noise = copy.deepcopy(first.state()), model.bert.dropout_generator.state()
     # another seed and another start, as if nothing were known
     second = make(spec, model, "same", seed=1)
     found = []
     for each in (first, second):
-        model.bert.noise.restore(noise)
+        model.bert.dropout_generator.restore(noise)
         if each is second:
             second.restore(copy.deepcopy(kept))
         found.append([loss_with(model, [each], batch).item() for _ in range(3)])
@@ -186,10 +186,10 @@ def test_what_goes_on_does_not_change_what_was_saved() -> None:
         assert torch.equal(past, saved["past"][name])
 
 
-@pytest.mark.parametrize("name", REGULARISERS)
+@pytest.mark.parametrize("name", REGULARIZERS)
 def test_it_can_be_checked_on_a_model_without_numbers(name: str) -> None:
     with blank():
-        model = Model(Bert(tiny_shape()), {"same": TASKS["same"]}, {"same": PLAIN}, "test")
+        model = Model(Bert(tiny_config()), {"same": TASKS["same"]}, {"same": PLAIN}, "test")
     assert make(name, model, "same").task == "same"
 
 
@@ -197,7 +197,7 @@ def test_it_can_be_checked_on_a_model_without_numbers(name: str) -> None:
 def test_what_answers_nothing_has_no_answers_to_compare(name: str) -> None:
     plan = TaskPlan(pairing="apart", head="vectors", loss="contrastive")
     with pytest.raises(
-        UserError, match=f"test: regulariser '{name}': compares answers, and this task's loss gives none"
+        UserError, match=f"test: regularizer '{name}': compares answers, and this task's loss gives none"
     ):
         make(name, model_of("same", plan), "same")
 
@@ -266,7 +266,7 @@ def test_answers_that_nearly_agree_keep_their_digits() -> None:
 # ---- r_drop ---------------------------------------------------------------------------------------------
 
 
-def test_r_drop_is_its_equation(text: Text) -> None:
+def test_r_drop_is_its_equation(text: Tokenizer) -> None:
     """The model answers (1/2, 1/2) again, after a pass with (3/4, 1/4): with weight 1 the KLs add .137327."""
     model, batch = plain("same", text)
     answer_always(model, "same", 0.0, 0.0)
@@ -280,7 +280,7 @@ def test_r_drop_is_its_equation(text: Text) -> None:
     assert pytest.approx(0.137327, abs=1e-6) == APART / 2
 
 
-def test_r_drop_of_scores_is_the_square_of_their_difference(text: Text) -> None:
+def test_r_drop_of_scores_is_the_square_of_their_difference(text: Tokenizer) -> None:
     model, batch = plain("alike", text)
     answer_always(model, "alike", 3.0)
     first_BO = torch.full((3, 1), 1.0)
@@ -291,7 +291,7 @@ def test_r_drop_of_scores_is_the_square_of_their_difference(text: Text) -> None:
     assert (first + penalty).item() == pytest.approx((first.item() + again) / 2 + 2 * 2**2)
 
 
-def test_r_drop_asks_nothing_of_a_model_without_dropout_and_something_of_one_with(text: Text) -> None:
+def test_r_drop_asks_nothing_of_a_model_without_dropout_and_something_of_one_with(text: Tokenizer) -> None:
     model, batch = plain("same", text)
     output_BO = model(batch)
     loss = model.task("same").loss(output_BO, batch.labels_B)
@@ -299,9 +299,9 @@ def test_r_drop_asks_nothing_of_a_model_without_dropout_and_something_of_one_wit
     model = model_of("same", PLAIN)
     first_BO = model(batch)
     loss = model.task("same").loss(first_BO, batch.labels_B)
-    drawn = model.bert.noise.state()
+    drawn = model.bert.dropout_generator.state()
     penalty = make("r_drop", model, "same").penalty(batch, first_BO, loss)
-    model.bert.noise.restore(drawn)
+    model.bert.dropout_generator.restore(drawn)
     second_BO = model(batch)
     apart = divergence_of("cross_entropy", "same")(first_BO, second_BO)
     second = model.task("same").loss(second_BO, batch.labels_B)
@@ -339,7 +339,9 @@ def test_each_example_climbs_by_its_own_largest_slope() -> None:
 
 @pytest.mark.parametrize("pairing", ["joined", "apart"])
 @pytest.mark.parametrize("task", ["same", "alike"])
-def test_the_worst_move_stays_in_the_ball_and_is_worse_than_any_chance_one(task: str, pairing: str, text: Text) -> None:
+def test_the_worst_move_stays_in_the_ball_and_is_worse_than_any_chance_one(
+    task: str, pairing: str, text: Tokenizer
+) -> None:
     model, batch = plain(task, text, pairing=pairing, adapters=ADAPTERS)
     smart: Smart = make({"name": "smart", "epsilon": 0.01, "noise": 0.01, "step": 0.1}, model, task)
     clean_BO = model(batch).detach()
@@ -354,7 +356,7 @@ def test_the_worst_move_stays_in_the_ball_and_is_worse_than_any_chance_one(task:
 
 
 @pytest.mark.parametrize("pairing", ["joined", "apart"])
-def test_every_example_of_a_batch_is_moved_as_far(pairing: str, text: Text) -> None:
+def test_every_example_of_a_batch_is_moved_as_far(pairing: str, text: Tokenizer) -> None:
     """An example's slope is made 1 at its largest, wherever in its one or two texts that is."""
     model, batch = plain("same", text, pairing=pairing)
     smart: Smart = make({"name": "smart", "epsilon": 9.0, "noise": 1e-3, "step": 1.0}, model, "same")
@@ -363,7 +365,7 @@ def test_every_example_of_a_batch_is_moved_as_far(pairing: str, text: Text) -> N
     torch.testing.assert_close(farthest_S.view(-1, 3).amax(0), torch.ones(3), atol=0.01, rtol=0)
 
 
-def test_smart_is_the_weighted_divergence_at_the_worst_move_and_grows_with_the_ascent(text: Text) -> None:
+def test_smart_is_the_weighted_divergence_at_the_worst_move_and_grows_with_the_ascent(text: Tokenizer) -> None:
     model, batch = plain("same", text)
     output_BO = model(batch)
     settings = {"name": "smart", "epsilon": 0.01, "noise": 0.01, "step": 0.002}
@@ -375,7 +377,7 @@ def test_smart_is_the_weighted_divergence_at_the_worst_move_and_grows_with_the_a
     assert found[3].item() == pytest.approx(5 * found[2].item(), rel=1e-4)
 
 
-def test_a_moved_embedding_is_what_the_layers_read(text: Text) -> None:
+def test_a_moved_embedding_is_what_the_layers_read(text: Tokenizer) -> None:
     """Moving all of them alike is the same as adding to the bias of the norm that makes them."""
     model, batch = plain("same", text, adapters=ADAPTERS)
     smart: Smart = make("smart", model, "same")
@@ -386,7 +388,7 @@ def test_a_moved_embedding_is_what_the_layers_read(text: Text) -> None:
         torch.testing.assert_close(moved_BO, model(batch))
 
 
-def test_where_answers_cannot_change_there_is_no_penalty(text: Text) -> None:
+def test_where_answers_cannot_change_there_is_no_penalty(text: Tokenizer) -> None:
     model, batch = plain("same", text)
     answer_always(model, "same", 1.0, 0.0)
     penalty = make("smart", model, "same").penalty(batch, model(batch), torch.zeros(()))
@@ -395,7 +397,7 @@ def test_where_answers_cannot_change_there_is_no_penalty(text: Text) -> None:
     assert all(each.grad is None or each.grad.isfinite().all() for each in model.parameters())
 
 
-def test_under_the_same_masks_only_the_move_counts(text: Text) -> None:
+def test_under_the_same_masks_only_the_move_counts(text: Tokenizer) -> None:
     model = model_of("same", PLAIN)
     batch = batch_of(model, "same", text)
     found = {}
@@ -406,7 +408,7 @@ def test_under_the_same_masks_only_the_move_counts(text: Text) -> None:
     assert 0 < found["same"] < 1e-7 and found["new"] > 1e-4
 
 
-def test_bregman_compares_with_the_running_mean_of_the_weights(text: Text) -> None:
+def test_bregman_compares_with_the_running_mean_of_the_weights(text: Tokenizer) -> None:
     model, batch = plain("same", text)
     answer_always(model, "same", 0.0, 0.0)
     smart = make({"name": "smart", "weight": 0.0, "bregman": 2.0, "momentum": 0.5}, model, "same")
@@ -423,7 +425,7 @@ def test_bregman_compares_with_the_running_mean_of_the_weights(text: Text) -> No
     assert penalty() == pytest.approx(2 * expected, abs=1e-6)
 
 
-def test_the_mean_of_the_weights_learns_nothing_and_leaves_other_tasks_out(text: Text) -> None:
+def test_the_mean_of_the_weights_learns_nothing_and_leaves_other_tasks_out(text: Tokenizer) -> None:
     model, batch = plain("same", text)
     smart = make({"name": "smart", "weight": 0.0, "bregman": 1.0}, model, "same")
     shake(model)
@@ -438,15 +440,15 @@ def test_the_mean_of_the_weights_learns_nothing_and_leaves_other_tasks_out(text:
 # ---- towards_start --------------------------------------------------------------------------------------
 
 
-def test_weights_are_pulled_to_their_start(text: Text) -> None:
+def test_weights_are_pulled_to_their_start(text: Tokenizer) -> None:
     """theta = 3, theta_0 = 1, weight .5: each adds .25 * 4, and a step of .1 down its slope leads to 2.9."""
     model, batch = plain("same", text)
     fill(model.bert, 1.0)
-    regulariser = make({"name": "towards_start", "weight": 0.5}, model, "same")
+    regularizer = make({"name": "towards_start", "weight": 0.5}, model, "same")
     nothing = torch.zeros(())
-    assert regulariser.penalty(batch, nothing, nothing).item() == 0
+    assert regularizer.penalty(batch, nothing, nothing).item() == 0
     fill(model.bert, 3.0)
-    penalty = regulariser.penalty(batch, nothing, nothing)
+    penalty = regularizer.penalty(batch, nothing, nothing)
     assert penalty.item() == pytest.approx(model.counts()["encoder"], rel=1e-5)
     penalty.backward()
     torch.optim.SGD(model.parameters(), lr=0.1).step()
@@ -454,27 +456,27 @@ def test_weights_are_pulled_to_their_start(text: Text) -> None:
     assert all(each.grad is None for each in model.parts.parameters())
 
 
-def test_its_slope_is_the_way_from_the_start(text: Text) -> None:
+def test_its_slope_is_the_way_from_the_start(text: Tokenizer) -> None:
     model, batch = plain("same", text)
     start = {name: each.detach().clone() for name, each in model.bert.named_parameters()}
-    regulariser = make({"name": "towards_start", "weight": 0.3}, model, "same")
+    regularizer = make({"name": "towards_start", "weight": 0.3}, model, "same")
     shake(model)
-    regulariser.penalty(batch, torch.zeros(()), torch.zeros(())).backward()
+    regularizer.penalty(batch, torch.zeros(()), torch.zeros(())).backward()
     for name, each in model.bert.named_parameters():
         torch.testing.assert_close(each.grad, 0.3 * (each.detach() - start[name]))
 
 
-def test_only_what_is_free_is_pulled(text: Text) -> None:
+def test_only_what_is_free_is_pulled(text: Tokenizer) -> None:
     model, batch = plain("same", text)
-    regulariser = make("towards_start", model, "same")
+    regularizer = make("towards_start", model, "same")
     nothing = torch.zeros(())
     shake(model)
     model.free("top 1")
-    regulariser.penalty(batch, nothing, nothing).backward()
+    regularizer.penalty(batch, nothing, nothing).backward()
     pulled = {name for name, each in model.bert.named_parameters() if each.grad is not None}
     assert pulled == {name for name, _ in model.bert.named_parameters() if name.startswith(("layers.1.", "pooler."))}
     model.free("heads")
-    assert regulariser.penalty(batch, nothing, nothing) is None
+    assert regularizer.penalty(batch, nothing, nothing) is None
 
 
 # ---- mixout ---------------------------------------------------------------------------------------------
@@ -508,7 +510,7 @@ def test_mixout_meets_its_rate() -> None:
     assert back.float().mean().item() == pytest.approx(0.1, abs=0.01)
 
 
-def test_mixout_changes_answers_only_where_weights_moved(text: Text) -> None:
+def test_mixout_changes_answers_only_where_weights_moved(text: Tokenizer) -> None:
     model, batch = plain("same", text)
     mixout = make("mixout", model, "same")
     with torch.no_grad():
@@ -531,6 +533,9 @@ def test_mixout_leaves_alone_what_is_frozen() -> None:
 def test_mixout_of_each_task_and_dropout_have_masks_of_their_own() -> None:
     """The recipe gives them all one seed."""
     model = model_of("same", PLAIN)
-    drawn = [each.keep(torch.empty(64), 0.5) for each in (make("mixout", model, "same").noise, model.bert.noise)]
-    drawn.append(make("mixout", model, "mood_").noise.keep(torch.empty(64), 0.5))
+    drawn = [
+        each.keep(torch.empty(64), 0.5)
+        for each in (make("mixout", model, "same").generator, model.bert.dropout_generator)
+    ]
+    drawn.append(make("mixout", model, "mood_").generator.keep(torch.empty(64), 0.5))
     assert not any(torch.equal(drawn[i], drawn[j]) for i, j in ((0, 1), (0, 2), (1, 2)))

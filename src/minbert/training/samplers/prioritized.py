@@ -14,7 +14,7 @@ from minbert.training.samplers.base import Supply
 from minbert.training.samplers.weighted import Shares, Weighted, by_size
 
 
-class Prioritised(Weighted):
+class Prioritized(Weighted):
     wants_scores = True
 
     def __init__(
