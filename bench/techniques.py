@@ -19,7 +19,7 @@ PLAIN = "joined, mean, no adapter"
 VARIED = {
     PLAIN: [],
     "pooling cls": ["pooling=cls"],
-    "pairing apart": ["pairing=apart"],
+    "pairing apart": ["pairing=bi_encoder"],
     "pairing cross_attention": ["pairing=cross_attention"],
     "pairing task_attention": ["pairing=task_attention"],
     "symmetric": ["symmetric=true"],
@@ -36,7 +36,7 @@ def made(overrides: list[str], data_root: Path | None) -> Prepared:
     plain = [
         f'tasks=["{task}"]',
         f'stages.0.tasks=["{task}"]',
-        f"tasks.{task}.pairing=joined",
+        f"tasks.{task}.pairing=cross_encoder",
         f"tasks.{task}.head=linear",
     ]
     return prepare(read_recipe(recipe, [*plain, *(f"tasks.{task}.{each}" for each in overrides)]), data_root)

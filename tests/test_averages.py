@@ -96,7 +96,7 @@ def test_a_mean_goes_on_from_its_memory(spec: Spec) -> None:
 
 def test_every_weight_of_the_model_is_in_the_mean_also_what_is_frozen_now() -> None:
     model = model_of()
-    model.free("heads")
+    model.set_trainable("heads")
     average = make("ema", model)
     average.stepped(1, 2)
     assert set(average.mean) == {name for name, _ in model.named_parameters()}

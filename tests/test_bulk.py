@@ -141,7 +141,7 @@ def test_texts_that_are_too_long_are_marked_and_those_that_just_fit_are_not(mode
     assert [row[0] for row in values_of(tmp_path / "out.csv", "truncated")] == ["false", "false", "true", "false"]
 
 
-@pytest.mark.parametrize("plan", [TaskPlan(), TaskPlan(symmetric=True), TaskPlan(pairing="apart")])
+@pytest.mark.parametrize("plan", [TaskPlan(), TaskPlan(symmetric=True), TaskPlan(pairing="bi_encoder")])
 def test_which_pairs_are_too_long_is_known_in_every_layout(model: Predictor, plan: TaskPlan) -> None:
     task = Task("x", Path(), kind="score", text=("a", "b"), label="l", range=(0.0, 1.0), max_length=12)
     pairs = Model(model.model.bert, {"x": task}, {"x": plan}, "test")

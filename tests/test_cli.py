@@ -63,7 +63,7 @@ def test_empty_file(minbert: Minbert, tiny: Path, tmp_path: Path) -> None:
 def test_label_out_of_range_names_every_line_and_can_be_skipped(minbert: Minbert, tiny: Path, tmp_path: Path) -> None:
     rows = [f"film {i},{'yes' if i % 2 else 'no'}" for i in range(60)]
     rows[3], rows[40] = "film 3,maybe", ",yes"
-    recipe = own_task(tmp_path, rows, split="0.3")
+    recipe = own_task(tmp_path, rows, dev_split="0.3")
     words = ("train", recipe, "--out", tmp_path / "run", "--set", f"backbone={tiny}")
     assert_mistake(
         minbert(*words), "films.csv:5: 'liked' is 'maybe'", "films.csv:42: 'review' is empty", "--skip-bad-rows"
@@ -331,9 +331,9 @@ def test_leaks_are_found_across_tasks(minbert: Minbert, tiny: Path, tmp_path: Pa
 def test_show_resolves_and_counts(minbert: Minbert, tiny: Path) -> None:
     changes = [
         f"backbone={tiny}",
-        "stages.0.free=heads",
+        "stages.0.trainable=heads",
         "tasks.similarity.head=linear",
-        "tasks.similarity.pairing=joined",
+        "tasks.similarity.pairing=cross_encoder",
     ]
     said = json.loads(
         minbert("show", "demo", *(word for change in changes for word in ("--set", change)), "--json").out
@@ -344,7 +344,7 @@ def test_show_resolves_and_counts(minbert: Minbert, tiny: Path) -> None:
     }  # fmt: skip
     assert said["total"] == said["encoder"] + 33 * 8
     assert said["stages"] == [33 * 8]
-    assert said["recipe"]["stages"][0]["free"] == "heads"
+    assert said["recipe"]["stages"][0]["trainable"] == "heads"
     assert said["recipe"]["tasks"]["sentiment"]["loss"] == {"name": "cross_entropy", "label_smoothing": 0.0}
 
 

@@ -39,7 +39,7 @@ SETTINGS: dict[str, Any] = {
     "low_rank": {"size": 4},
     "pal": {"size": 4, "heads": 2},
     "lora": {"rank": 2},
-    "twice": {"rates": [0.1, 0.3]},
+    "simcse": {"rates": [0.1, 0.3]},
 }
 CHOICES = {
     "pooling": list(POOLINGS),

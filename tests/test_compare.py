@@ -18,7 +18,7 @@ from minbert.comparison.engines.local import Local
 from minbert.comparison.results import Result
 from minbert.comparison.transfer import Variant
 from minbert.comparison.trial import Cell, content, make_cell, train_cell
-from minbert.config.recipe import Distil, Recipe
+from minbert.config.recipe import Distillation, Recipe
 from minbert.errors import UserError
 from minbert.runs.events import Stopped
 from minbert.training.prepare import prepare
@@ -42,7 +42,9 @@ def test_the_same_training_has_the_same_name_wherever_its_files_lie(tiny: Path, 
     assert content(short(tiny), data) == first
 
 
-@pytest.mark.parametrize("override", ["seed=1", "share=0.5", "optimizer.learning_rate=2e-4", "stages.0.epochs=3"])
+@pytest.mark.parametrize(
+    "override", ["seed=1", "epoch_fraction=0.5", "optimizer.learning_rate=2e-4", "stages.0.epochs=3"]
+)
 def test_another_recipe_or_seed_is_another_training(tiny: Path, override: str) -> None:
     assert content(short(tiny, override), None) != content(short(tiny), None)
 
@@ -73,7 +75,7 @@ def test_the_order_of_the_tasks_counts_and_watching_does_not(tiny: Path) -> None
     recipe = short(tiny)
     turned = replace(recipe, tasks=dict(reversed(recipe.tasks.items())))
     assert content(turned, None) != content(recipe, None)
-    watched = replace(recipe, selection=replace(recipe.selection, cosines=8))
+    watched = replace(recipe, selection=replace(recipe.selection, gradient_cosine_rows=8))
     assert content(watched, None) == content(recipe, None)
 
 
@@ -82,7 +84,7 @@ def test_a_teacher_is_what_it_answers_and_not_where_it_lies(tiny: Path, tmp_path
 
     def student(folder: Path) -> Recipe:
         recipe = short(tiny)
-        stages = tuple(replace(stage, distil=Distil(teachers=(str(folder),))) for stage in recipe.stages)
+        stages = tuple(replace(stage, distillation=Distillation(teachers=(str(folder),))) for stage in recipe.stages)
         return replace(recipe, stages=stages)
 
     moved = shutil.copytree(tmp_path / "teacher", tmp_path / "moved")
@@ -136,7 +138,7 @@ def test_another_word_about_a_recipe_does_not_keep_a_cell_from_going_on(tiny: Pa
     with pytest.raises(Stopped):
         train_cell(cell, tmp_path, lambda done, total: None, lambda: next(asked, 15))
     # nor does another number of rows by which its gradients are watched
-    watched = replace(recipe.selection, cosines=4)
+    watched = replace(recipe.selection, gradient_cosine_rows=4)
     other = make_cell("b", replace(recipe, about="in other words", selection=watched), None)
     assert other.key == cell.key
     going: list[int] = []
@@ -203,7 +205,7 @@ def test_a_process_that_dies_while_timing_is_its_own_affair(tmp_path: Path) -> N
 def test_steps_are_kept_to(tiny: Path, steps: int) -> None:
     recipe = short(tiny)
     share = share_for_steps(recipe, steps)
-    done = prepare(replace(recipe, share=share), None).learning.steps
+    done = prepare(replace(recipe, epoch_fraction=share), None).learning.steps
     # two epochs of equal length
     assert steps - 2 < done <= steps
 

@@ -27,12 +27,12 @@ EVERYTHING = (
     'tasks.sentiment.adapters=[{name = "lora"}, {name = "houlsby", size = 4}]',
     'tasks.sentiment.regularizers=["mixout"]',
     "tasks.paraphrase.pairing=cross_attention",
-    'tasks.words={task = "demo/sentiment", pooling = "asked", head = "mlm", loss = "mlm"}',
-    'tasks.questions={task = "demo/paraphrase", pairing = "apart", head = "vectors", loss = "contrastive"}',
+    'tasks.words={task = "demo/sentiment", pooling = "masked_tokens", head = "mlm", loss = "mlm"}',
+    'tasks.questions={task = "demo/paraphrase", pairing = "bi_encoder", head = "vectors", loss = "contrastive"}',
     "stages.0.sampler=prioritized",
     'average={name = "ema", decay = 0.5}',
     "balancer=pcgrad",
-    "selection.rows=12",
+    "selection.eval_rows=12",
 )
 TASKS = ["sentiment", "paraphrase", "similarity", "words", "questions"]
 PAIRS = [f"{one} {other}" for i, one in enumerate(TASKS) for other in TASKS[i + 1 :]]
@@ -110,8 +110,8 @@ def test_the_rows_of_several_batches_count_alike(tiny: Path) -> None:
 def test_a_frozen_encoder_is_looked_at_too_and_left_as_it_was(tiny: Path) -> None:
     ready = prepare(demo_recipe(tiny, *EVERYTHING), None)
     model = ready.model
-    model.free("top 1")
-    free = [parameter.requires_grad for parameter in model.parameters()]
+    model.set_trainable("top 1")
+    trainable = [parameter.requires_grad for parameter in model.parameters()]
     model.bert.pooler.weight.grad = torch.ones_like(model.bert.pooler.weight)
     generator, everywhere = model.bert.dropout_generator.state(), torch.get_rng_state()
     weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
@@ -120,7 +120,7 @@ def test_a_frozen_encoder_is_looked_at_too_and_left_as_it_was(tiny: Path) -> Non
         # hidden words are the same ones each time
         assert compare({"first": first, "again": again}).cosines["first again"] == pytest.approx(1, abs=1e-6)
         assert first[0] is not None and first[0].any()
-    assert [parameter.requires_grad for parameter in model.parameters()] == free
+    assert [parameter.requires_grad for parameter in model.parameters()] == trainable
     assert torch.equal(model.bert.dropout_generator.state(), generator)
     assert torch.equal(torch.get_rng_state(), everywhere)
     assert all(torch.equal(tensor, weights[name]) for name, tensor in model.state_dict().items())
@@ -134,7 +134,7 @@ def test_a_frozen_encoder_is_looked_at_too_and_left_as_it_was(tiny: Path) -> Non
 def test_a_training_that_is_looked_at_is_the_same_training(tiny: Path, tmp_path: Path) -> None:
     plain, looked_at = tmp_path / "plain", tmp_path / "looked-at"
     run_all(demo_recipe(tiny, *EVERYTHING, epochs=2, steps=4), plain)
-    run_all(demo_recipe(tiny, *EVERYTHING, "selection.cosines=6", epochs=2, steps=4), looked_at)
+    run_all(demo_recipe(tiny, *EVERYTHING, "selection.gradient_cosine_rows=6", epochs=2, steps=4), looked_at)
     found = lines_of(looked_at, "cosines")
     assert [line["step"] for line in found] == [line["step"] for line in lines_of(looked_at, "scores")] == [4, 8]
     assert [list(line["cosines"]) for line in found] == [PAIRS, PAIRS]
@@ -154,7 +154,7 @@ def asked_after(looks: int) -> Callable[[], int | None]:
 
 
 def test_a_resumed_run_writes_what_an_uninterrupted_one_writes(tiny: Path, tmp_path: Path) -> None:
-    recipe = demo_recipe(tiny, "selection.cosines=6", "selection.rows=6", epochs=2, steps=2)
+    recipe = demo_recipe(tiny, "selection.gradient_cosine_rows=6", "selection.eval_rows=6", epochs=2, steps=2)
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     run_all(recipe, whole)
     # two looks after steps, then one after each task's gradient: stopped at the second
@@ -172,6 +172,6 @@ def test_a_resumed_run_writes_what_an_uninterrupted_one_writes(tiny: Path, tmp_p
 
 
 def test_a_number_of_rows_is_not_below_0_and_0_is_none(tiny: Path) -> None:
-    with pytest.raises(UserError, match="'cosines' is a number of rows, at least 0"):
-        demo_recipe(tiny, "selection.cosines=-1")
-    assert demo_recipe(tiny, "selection.cosines=0").selection.cosines == 0
+    with pytest.raises(UserError, match="'gradient_cosine_rows' is a number of rows, at least 0"):
+        demo_recipe(tiny, "selection.gradient_cosine_rows=-1")
+    assert demo_recipe(tiny, "selection.gradient_cosine_rows=0").selection.gradient_cosine_rows == 0

@@ -27,7 +27,7 @@ from minbert.model.poolings import POOLINGS
 from tests.tiny import encoder_of
 
 # tests/test_objectives.py has what only trains the encoder
-POOLED = [name for name in POOLINGS if name != "asked"]
+POOLED = [name for name in POOLINGS if name != "masked_tokens"]
 ANSWERING_HEADS = [name for name in HEADS if name not in ("mlm", "vectors")]
 ANSWERING_LOSSES = [name for name in LOSSES if name not in ("mlm", "contrastive")]
 WIDTH = 6
@@ -103,8 +103,8 @@ def test_a_pairing_has_a_layout_and_keeps_one_vector_a_token(name: str) -> None:
 
 
 def test_pairs_are_read_in_one_sequence_or_in_two() -> None:
-    assert PAIRINGS["joined"](encoder_of(WIDTH), SCORE).layout == "joined"
-    assert PAIRINGS["apart"](encoder_of(WIDTH), SCORE).layout == "apart"
+    assert PAIRINGS["cross_encoder"](encoder_of(WIDTH), SCORE).layout == "cross_encoder"
+    assert PAIRINGS["bi_encoder"](encoder_of(WIDTH), SCORE).layout == "bi_encoder"
 
 
 # ---- heads --------------------------------------------------------------------------------------------
@@ -320,13 +320,13 @@ BERT = Bert(
     [
         (
             SCORE,
-            TaskPlan(head="cosine", pairing="joined"),
+            TaskPlan(head="cosine", pairing="cross_encoder"),
             "x.toml: task 'alike': head 'cosine': needs two vectors: "
-            'set pairing = "apart", or take the head "linear"',
+            'set pairing = "bi_encoder", or take the head "linear"',
         ),
         (
             classes(2),
-            TaskPlan(head="cosine", pairing="apart"),
+            TaskPlan(head="cosine", pairing="bi_encoder"),
             "x.toml: task 'some': head 'cosine': gives a score, but the task is of kind \"classify\": "
             'take the head "linear"',
         ),
@@ -364,10 +364,10 @@ def test_a_combination_that_makes_no_sense_is_refused_by_name(task: Task, plan: 
 
 
 @pytest.mark.parametrize("pooling", POOLED)
-@pytest.mark.parametrize("pairing", [name for name in PAIRINGS if name != "twice"])
+@pytest.mark.parametrize("pairing", [name for name in PAIRINGS if name != "simcse"])
 @pytest.mark.parametrize("task", [read_task("sst"), classes(2), SCORE], ids=lambda task: task.name)
 def test_every_pairing_pooling_and_kind_of_task_fit_together(task: Task, pairing: str, pooling: str) -> None:
     parts = TaskParts(BERT, task, TaskPlan(pairing=pairing, pooling=pooling), "x.toml")
-    two = task.paired and parts.layout == "apart"
+    two = task.paired and parts.layout == "bi_encoder"
     output_BO = parts(random(sum(LENGTHS), 8), packed_of(LENGTHS))
     assert output_BO.shape == (2 if two else 4, parts.loss.outputs)

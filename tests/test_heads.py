@@ -234,7 +234,7 @@ def test_a_vector_of_zeros_has_a_cosine_of_zero_and_no_endless_gradient(name: st
 
 
 def apart(**settings: Any) -> TaskPlan:
-    return TaskPlan(pairing="apart", **settings)
+    return TaskPlan(pairing="bi_encoder", **settings)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def apart(**settings: Any) -> TaskPlan:
         (read_task("quora"), apart(head={"name": "difference", "dropout": 0.3}, loss="bce")),
         (read_task("sts"), apart(head={"name": "difference", "dropout": 0.3})),
         # B
-        (read_task("sts"), TaskPlan(pairing="joined", pooling="cls", loss="sigmoid_mse")),
+        (read_task("sts"), TaskPlan(pairing="cross_encoder", pooling="cls", loss="sigmoid_mse")),
         # C
         (read_task("quora"), apart(head={"name": "linear", "features": ["u", "v"], "dropout": 0.3}, loss="bce")),
         (read_task("sts"), apart(head={"name": "cosine", "scaling": "sigmoid"})),
@@ -300,8 +300,8 @@ def test_the_reports_combinations_learn_and_answer(task: Any, plan: TaskPlan) ->
         ),
         (
             SCORE,
-            TaskPlan(pairing="joined", head="difference"),
-            "task 'alike': head 'difference': needs two vectors: set pairing = \"apart\", or take the head \"linear\"",
+            TaskPlan(pairing="cross_encoder", head="difference"),
+            "task 'alike': head 'difference': needs two vectors: set pairing = \"bi_encoder\", or take the head \"linear\"",
         ),
         (
             classes(2),

@@ -115,7 +115,9 @@ def assert_computes_like(folder: Path, original: Path) -> None:
     vectors = []
     for place in (folder, original):
         bert, text = load_backbone(place)
-        packed = encode_texts(text, (["A good film.", "Dogs and cats."],), "joined", 32).pack(torch.arange(2).numpy())
+        packed = encode_texts(text, (["A good film.", "Dogs and cats."],), "cross_encoder", 32).pack(
+            torch.arange(2).numpy()
+        )
         with torch.no_grad():
             vectors.append(bert.eval()(packed))
     assert vectors[0].isfinite().all()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from minbert.config.recipe import Distil
+from minbert.config.recipe import Distillation
 from minbert.errors import UserError
 from minbert.inference.ensemble import Member
 from minbert.inference.predictor import Predictor, load
@@ -49,7 +49,7 @@ def test_teachers_are_averaged_over_those_that_have_the_task_on_the_very_rows(ru
     ready = prepare(demo_recipe(tiny), None)
     name, part = "sentiment", ready.train["sentiment"]
     teachers = Teachers(
-        Distil(teachers=tuple(map(str, runs))), {name: ready.tasks[name]}, {name: part.examples.texts}, "x.toml"
+        Distillation(teachers=tuple(map(str, runs))), {name: ready.tasks[name]}, {name: part.examples.texts}, "x.toml"
     )
     batch = ready.learning.loaders[name].draw(8, 128)
     singles = []
@@ -66,7 +66,7 @@ def test_the_teachers_weight_goes_from_start_to_end_over_the_stage(runs: list[Pa
     ready = prepare(demo_recipe(tiny), None)
     name = "similarity"
     texts = {name: ready.train[name].examples.texts}
-    teachers = Teachers(Distil(teachers=(str(runs[0]),), start=0.8, end=0.2), ready.tasks, texts, "x.toml")
+    teachers = Teachers(Distillation(teachers=(str(runs[0]),), start=0.8, end=0.2), ready.tasks, texts, "x.toml")
     batch = ready.learning.loaders[name].draw(8, 128)
     ready.model.eval()
     output, loss, by_labels = ready.model(batch), ready.model.task(name).loss, torch.tensor(10.0)
@@ -77,7 +77,7 @@ def test_the_teachers_weight_goes_from_start_to_end_over_the_stage(runs: list[Pa
 
 
 def test_a_student_comes_to_answer_as_its_teacher_does(runs: list[Path], tiny: Path) -> None:
-    stage = f'stages=[{{epochs = 1, steps_per_epoch = 60, distil = {{teachers = ["{runs[0]}"], end = 1.0}}}}]'
+    stage = f'stages=[{{epochs = 1, steps_per_epoch = 60, distillation = {{teachers = ["{runs[0]}"], end = 1.0}}}}]'
     recipe = demo_recipe(tiny, 'tasks=["sentiment"]', stage, "seed=7", "optimizer.learning_rate=1e-3")
     ready = prepare(recipe, None)
     teachers = ready.learning.teachers[0]
@@ -95,13 +95,13 @@ def test_a_student_comes_to_answer_as_its_teacher_does(runs: list[Path], tiny: P
 
 
 def test_a_teacher_without_the_task_or_with_other_labels_is_refused(runs: list[Path], tiny: Path) -> None:
-    taught = f'stages=[{{distil = {{teachers = ["{runs[0]}"]}}}}]'
+    taught = f'stages=[{{distillation = {{teachers = ["{runs[0]}"]}}}}]'
     with pytest.raises(UserError, match="stage 0: no teacher has the task 'other'"):
         prepare(demo_recipe(tiny, 'tasks=["other"]', "tasks.other.task=demo/sentiment", taught), None)
     with pytest.raises(UserError, match="other labels or another range"):
         prepare(demo_recipe(tiny, 'tasks=["sentiment"]', "tasks.sentiment.task=demo/paraphrase", taught), None)
     with pytest.raises(UserError, match="no such run"):
-        prepare(demo_recipe(tiny, 'stages=[{distil = {teachers = ["nosuch"]}}]'), None)
+        prepare(demo_recipe(tiny, 'stages=[{distillation = {teachers = ["nosuch"]}}]'), None)
 
 
 # ---- soups --------------------------------------------------------------------------------------------

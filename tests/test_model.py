@@ -39,7 +39,7 @@ def answers(model: Model, name: str, folder: Path, texts: tuple[list[str], ...] 
         return model.eval()(collate(name, sequences, None, np.arange(3)))
 
 
-@pytest.mark.parametrize("pairing", ["joined", "apart", "cross_attention", "task_attention"])
+@pytest.mark.parametrize("pairing", ["cross_encoder", "bi_encoder", "cross_attention", "task_attention"])
 def test_a_symmetric_pair_is_the_mean_of_both_orders(pairing: str, tmp_path: Path) -> None:
     one_way = model_of(alike=TaskPlan(pairing=pairing))
     both_ways = model_of(alike=TaskPlan(pairing=pairing, symmetric=True))
@@ -58,7 +58,9 @@ def test_only_pairs_can_be_symmetric() -> None:
 
 def test_tasks_that_write_the_same_name_share_a_layer(tmp_path: Path) -> None:
     model = model_of(
-        mood=TaskPlan(), same=TaskPlan(shared="pairs"), alike=TaskPlan(shared="pairs", pairing="apart", head="linear")
+        mood=TaskPlan(),
+        same=TaskPlan(shared_layer="pairs"),
+        alike=TaskPlan(shared_layer="pairs", pairing="bi_encoder", head="linear"),
     )
     counts = model.counts()
     assert counts["shared pairs"] == 32 * 32 + 32
@@ -86,7 +88,7 @@ def loss_of(model: Model, name: str, folder: Path) -> torch.Tensor:
 def test_tasks_that_write_the_same_name_share_a_pairing(tmp_path: Path) -> None:
     """A single text has no partner to attend to, so it does not take part."""
     model = model_of(mood=TaskPlan(pairing=MEET), same=crossed(), alike=crossed())
-    counts, own = model.counts(), model_of(same=TaskPlan(pairing="apart", pooling="attention")).counts()
+    counts, own = model.counts(), model_of(same=TaskPlan(pairing="bi_encoder", pooling="attention")).counts()
     assert counts["shared meet"] == 4 * (32 * 32 + 32)
     assert counts["same"] == own["same"]
     assert sum(counts.values()) == sum(p.numel() for p in model.parameters())
@@ -115,16 +117,16 @@ def test_both_tasks_teach_what_they_share(tmp_path: Path) -> None:
         loss_of(model, name, tmp_path).backward()
         gradients.append(weight.grad.clone())
     assert gradients[0].any() and gradients[1].any() and not torch.equal(*gradients)
-    model.free("heads")
+    model.set_trainable("heads")
     assert weight.requires_grad
     assert model.task("same").borrowed == model.task("alike").borrowed == (model.shared["shared_meet"],)
 
 
 def test_what_is_shared_is_one_tensor_after_saving_and_loading(tmp_path: Path) -> None:
-    model = model_of(same=crossed(), alike=TaskPlan(pairing=MEET, pooling="attention", shared="pairs"))
+    model = model_of(same=crossed(), alike=TaskPlan(pairing=MEET, pooling="attention", shared_layer="pairs"))
     save_model(tmp_path / "model", model, tiny_tokenizer(tmp_path / "text"))
     saved = load_file(tmp_path / "model" / "tasks.safetensors")
-    assert [key for key in saved if "meeting.query.weight" in key] == ["shared/shared_meet.meeting.query.weight"]
+    assert [key for key in saved if "attention.query.weight" in key] == ["shared/shared_meet.attention.query.weight"]
     again, _ = load_model(tmp_path, "fp32")
     for name in ("same", "alike"):
         assert torch.equal(answers(again, name, tmp_path), answers(model, name, tmp_path))
@@ -139,7 +141,7 @@ def test_what_is_shared_is_one_tensor_after_saving_and_loading(tmp_path: Path) -
             "is cross_attention (heads = 4, dropout = 0.3, residual = False) here, "
             "but cross_attention (heads = 2, dropout = 0.3, residual = False) in task 'same'",
         ),
-        (TaskPlan(shared="meet"), "is a layer before the head here, but cross_attention (heads = 2"),
+        (TaskPlan(shared_layer="meet"), "is a layer before the head here, but cross_attention (heads = 2"),
     ],
 )
 def test_one_name_for_two_layers_is_refused(plan: TaskPlan, reason: str) -> None:
@@ -147,47 +149,47 @@ def test_one_name_for_two_layers_is_refused(plan: TaskPlan, reason: str) -> None
         model_of(same=crossed(), alike=plan)
 
 
-@pytest.mark.parametrize("plan", [TaskPlan(shared="a.b"), crossed(shared="a.b")])
+@pytest.mark.parametrize("plan", [TaskPlan(shared_layer="a.b"), crossed(shared="a.b")])
 def test_a_name_with_a_dot_is_refused(plan: TaskPlan) -> None:
     with pytest.raises(UserError, match=r"'a\.b' is no name of a shared layer"):
         model_of(same=plan)
 
 
 def test_only_cross_attention_can_be_shared() -> None:
-    with pytest.raises(UserError, match="unknown setting 'shared' of pairing 'apart'"):
-        model_of(same=TaskPlan(pairing={"name": "apart", "shared": "x"}))
+    with pytest.raises(UserError, match="unknown setting 'shared' of pairing 'bi_encoder'"):
+        model_of(same=TaskPlan(pairing={"name": "bi_encoder", "shared": "x"}))
 
 
 @pytest.mark.parametrize(
     ("which", "encoder", "adapters"),
-    [("all", "all", True), ("parts", "none", True), ("heads", "none", False), ("top 1", "top", True)],
+    [("all", "all", True), ("heads and adapters", "none", True), ("heads", "none", False), ("top 1", "top", True)],
 )
 def test_what_is_free_learns_and_nothing_else(which: str, encoder: str, adapters: bool) -> None:
-    model = model_of(mood=TaskPlan(adapters=("houlsby",), pooling="attention"), same=TaskPlan(shared="x"))
-    model.free(which)
-    free = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
+    model = model_of(mood=TaskPlan(adapters=("houlsby",), pooling="attention"), same=TaskPlan(shared_layer="x"))
+    model.set_trainable(which)
+    trainable = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
     every = {name for name, _ in model.named_parameters()}
     inside = {name for name in every if name.startswith("bert.")}
     top = {name for name in inside if name.startswith(("bert.layers.1.", "bert.pooler."))}
-    assert free & inside == {"all": inside, "none": set(), "top": top}[encoder]
+    assert trainable & inside == {"all": inside, "none": set(), "top": top}[encoder]
     own = {name for name in every - inside if ".adapters." not in name}
-    assert own <= free
-    assert any(".adapters." in name for name in free) == adapters
+    assert own <= trainable
+    assert any(".adapters." in name for name in trainable) == adapters
 
 
 def test_free_says_what_it_may_be() -> None:
-    for which in ("all", "parts", "heads", "top 3"):
-        assert Stage(free=which).free == which
+    for which in ("all", "heads and adapters", "heads", "top 3"):
+        assert Stage(trainable=which).trainable == which
     for which in ("top", "top 0", "encoder", ""):
-        with pytest.raises(ValueError, match="'free' is"):
-            Stage(free=which)
+        with pytest.raises(ValueError, match="'trainable' is"):
+            Stage(trainable=which)
 
 
 PAIRS = {"pairing": "cross_attention", "pooling": "attention"}
 OWN = {
     "mood": TaskPlan(adapters=("houlsby", "lora"), pooling="attention"),
     "same": TaskPlan(adapters=("pal", "top_layer"), **PAIRS),
-    "alike": TaskPlan(adapters=("low_rank",), pairing="task_attention", pooling="cls", shared="x"),
+    "alike": TaskPlan(adapters=("low_rank",), pairing="task_attention", pooling="cls", shared_layer="x"),
 }
 
 
@@ -199,7 +201,7 @@ def test_a_tasks_loss_reaches_the_encoder_and_its_own_parts_and_no_others(name: 
     assert {key for key in reached if key.startswith("parts.")} == {
         key for key, _ in model.named_parameters() if key.startswith(f"parts.task_{name}.")
     }
-    assert any(key.startswith("shared.") for key in reached) == (OWN[name].shared is not None)
+    assert any(key.startswith("shared.") for key in reached) == (OWN[name].shared_layer is not None)
     assert any(key.startswith("bert.layers.0.") for key in reached)
 
 

@@ -17,13 +17,13 @@ from minbert.config.schema import build
 from minbert.config.task import Task
 from minbert.data.batch import Batch, encode_texts
 from minbert.data.packed import Packed
-from minbert.encoder.bert import SpecialTokens
+from minbert.encoder.bert import NO_PORTS, SpecialTokens
 from minbert.encoder.dropout import Dropout, DropoutGenerator, dropping
 from minbert.errors import UserError
 from minbert.model.heads.base import Place
 from minbert.model.heads.mlm import MaskedLanguageModel
 from minbert.model.losses import LOSSES
-from minbert.model.pairings.twice import Twice
+from minbert.model.pairings.simcse import SimCse
 from minbert.runs.events import Evaluated
 from tests.tiny import tiny_bert, tiny_tokenizer
 from tests.workbench import demo_recipe, run_all
@@ -91,8 +91,8 @@ def asked(count: int = 40_000, seed: int = 0) -> tuple[Batch, Batch]:
 
 def test_fifteen_percent_are_asked_for_and_most_of_them_hidden() -> None:
     before, after = asked()
-    assert after.packed.asked_M is not None and after.labels_B is not None
-    places_M = after.packed.asked_M
+    assert after.packed.masked_M is not None and after.labels_B is not None
+    places_M = after.packed.masked_M
     words = int((before.packed.ids_T >= 10).sum())
     assert len(places_M) / words == pytest.approx(0.15, abs=0.01)
     assert torch.equal(after.labels_B, before.packed.ids_T[places_M])
@@ -111,7 +111,7 @@ def test_even_a_single_word_is_asked_for() -> None:
         bert.special_tokens = SpecialTokens(1, 2, 3)
         packed = Packed(torch.tensor([1, 30, 2]), torch.zeros(3, dtype=torch.int64), torch.tensor([3]))
         found = MaskedLanguageModel(Place(FIVE, bert, 1, 0)).prepare(Batch("words", packed, None, np.arange(1)))
-        assert found.packed.asked_M.tolist() == [1]
+        assert found.packed.masked_M.tolist() == [1]
 
 
 def test_guesses_are_made_by_the_encoders_own_word_vectors() -> None:
@@ -136,13 +136,13 @@ def test_not_knowing_any_word_costs_the_logarithm_of_the_vocabulary() -> None:
 
 def test_a_text_twice_gives_two_vectors_that_only_dropout_tells_apart(tmp_path: Path) -> None:
     text, bert = tiny_tokenizer(tmp_path), tiny_bert()
-    packed = encode_texts(text, (["a good film", "the dog"],), "twice", 32).pack(np.arange(2))
+    packed = encode_texts(text, (["a good film", "the dog"],), "simcse", 32).pack(np.arange(2))
     first, second = packed.halves()
     assert torch.equal(first.ids_T, second.ids_T) and first.lengths_S.tolist() == second.lengths_S.tolist()
     for rates, training in (((), True), ((0.1, 0.5), True), ((), False)):
-        pairing = Twice(bert, FIVE, rates=rates).train(training)
+        pairing = SimCse(bert, FIVE, rates=rates).train(training)
         bert.train(training)
-        one_TD, other_TD = pairing.encode(bert, packed, "all", minbert.bert.NO_PORTS).chunk(2)
+        one_TD, other_TD = pairing.encode(bert, packed, "all", NO_PORTS).chunk(2)
         assert torch.allclose(one_TD, other_TD, atol=1e-6) != training
 
 
@@ -161,12 +161,12 @@ WORDS = """
 extends = "demo"
 [tasks.words]
 task = "demo/sentiment"
-pooling = "asked"
+pooling = "masked_tokens"
 head = "mlm"
 loss = "mlm"
 [tasks.same]
 task = "demo/paraphrase"
-pairing = "apart"
+pairing = "bi_encoder"
 pooling = "cls"
 head = "vectors"
 loss = "contrastive"
@@ -196,7 +196,7 @@ def test_first_words_then_the_tasks(tiny: Path, tmp_path: Path) -> None:
 def test_a_recipe_that_only_trains_keeps_its_last_model(tiny: Path, tmp_path: Path) -> None:
     only = [
         'tasks=["sentiment"]',
-        "tasks.sentiment.pooling=asked",
+        "tasks.sentiment.pooling=masked_tokens",
         "tasks.sentiment.head=mlm",
         "tasks.sentiment.loss=mlm",
     ]

@@ -92,7 +92,16 @@ def test_training_leaves_torchs_compiler_alone(tiny: Path, tmp_path: Path) -> No
         "try: main()\n"
         "finally: print('compiler', 'torch._dynamo' in sys.modules)"
     )
-    words = ["train", "demo", "--set", f"backbone={tiny}", "--set", "share=0.05", "--out", str(tmp_path / "run")]
+    words = [
+        "train",
+        "demo",
+        "--set",
+        f"backbone={tiny}",
+        "--set",
+        "epoch_fraction=0.05",
+        "--out",
+        str(tmp_path / "run"),
+    ]
     said = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
     assert (tmp_path / "run" / "model").is_dir(), said.stderr
     assert "compiler False" in said.stdout

@@ -55,7 +55,7 @@ def test_two_more_tasks_join_without_python(project: Path, tiny: Path, data: str
     shown = json.loads(run("show", recipe, "--json", "--shape", "base"))
     assert shown["tasks"]["rte"]["adapters"] == 2 * 96 * 768 + 12 * 3 * 96**2
     assert shown["tasks"]["cola"]["adapters"] == 0
-    short = ["stages.0.epochs=1", "stages.0.steps_per_epoch=10", "selection.rows=10", f"backbone={tiny}"]
+    short = ["stages.0.epochs=1", "stages.0.steps_per_epoch=10", "selection.eval_rows=10", f"backbone={tiny}"]
     options = [word for setting in short for word in ("--set", setting)]
     out = str(project / "run")
     run("train", recipe, "--data-root", str(root), "--out", out, *options)

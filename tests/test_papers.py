@@ -165,7 +165,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shortened(name: str, backbone: Path) -> Recipe:
     """One or two epochs of each stage, of one or two steps of each task; of a curriculum that repeats, two rounds."""
     skip_without_tagger(name)
-    recipe = read_recipe(name, [f"backbone={backbone}", "share=0.001", "selection.rows=6"])
+    recipe = read_recipe(name, [f"backbone={backbone}", "epoch_fraction=0.001", "selection.eval_rows=6"])
     return replace(recipe, stages=tuple(replace(stage, epochs=min(2, stage.epochs)) for stage in recipe.stages[:4]))
 
 
@@ -221,4 +221,4 @@ def test_every_curriculum_of_the_documentation_can_be_trained(tmp_path: Path) ->
         path = tmp_path / f"{number}.toml"
         path.write_text(example, encoding="utf-8")
         counts = count_parameters(read_recipe(str(path)), CONFIGS["minilm"])
-        assert counts["free"] == counts["total"]
+        assert counts["trainable"] == counts["total"]

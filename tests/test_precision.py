@@ -18,7 +18,7 @@ STEPS = 200
 
 def curve(tiny: Path, task: str, *overrides: str) -> np.ndarray:
     """The losses of 200 steps, as a running mean."""
-    joined = ("tasks.similarity.head=linear", "tasks.similarity.pairing=joined")
+    joined = ("tasks.similarity.head=linear", "tasks.similarity.pairing=cross_encoder")
     # small batches: where a processor has no units for bf16, its products take twenty times as long
     recipe = demo_recipe(
         tiny,

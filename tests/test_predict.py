@@ -15,7 +15,7 @@ from tests.workbench import demo_recipe, run_all
 @pytest.fixture(scope="module")
 def run(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = tmp_path_factory.mktemp("runs") / "run"
-    recipe = demo_recipe(tiny, "tasks.similarity.pairing=apart", "tasks.similarity.head=cosine", steps=30)
+    recipe = demo_recipe(tiny, "tasks.similarity.pairing=bi_encoder", "tasks.similarity.head=cosine", steps=30)
     run_all(recipe, run)
     return run
 

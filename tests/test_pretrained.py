@@ -369,7 +369,7 @@ def assert_transformers_agrees(folder: Path, bert: Bert, text: Tokenizer) -> Non
     firsts, seconds = TEXTS, TEXTS[::-1]
     inputs = tokenizer(firsts, seconds, padding=True, return_tensors="pt")
     packed = pack_padded(inputs["input_ids"], inputs["attention_mask"], inputs["token_type_ids"])
-    ours = encode_texts(text, (firsts, seconds), "joined", 128).pack(torch.arange(len(TEXTS)).numpy())
+    ours = encode_texts(text, (firsts, seconds), "cross_encoder", 128).pack(torch.arange(len(TEXTS)).numpy())
     assert torch.equal(packed.ids_T, ours.ids_T)
     assert torch.equal(packed.segments_T, ours.segments_T)
     with torch.no_grad():
@@ -415,7 +415,7 @@ def test_gte_small_as_published_gives_the_vectors_of_transformers(tmp_path: Path
     model = AutoModel.from_pretrained(GTE, dtype=torch.float32, add_pooling_layer=False).eval()
     tokenizer = AutoTokenizer.from_pretrained(GTE)
     inputs = tokenizer(TEXTS, padding=True, return_tensors="pt")
-    ours = encode_texts(text, (TEXTS,), "joined", 128).pack(torch.arange(len(TEXTS)).numpy())
+    ours = encode_texts(text, (TEXTS,), "cross_encoder", 128).pack(torch.arange(len(TEXTS)).numpy())
     mask_SL = inputs["attention_mask"].bool()
     assert torch.equal(inputs["input_ids"][mask_SL], ours.ids_T)
     with torch.no_grad():

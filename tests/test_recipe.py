@@ -124,11 +124,11 @@ def test_a_recipe_written_down_with_every_default_is_the_same_recipe(here: Path)
         loss = { name = "cross_entropy", label_smoothing = 0.1 }
         max_length = 64
         [tasks.sts]
-        pairing = "apart"
+        pairing = "bi_encoder"
         head = { name = "cosine", scaling = "relu" }
         [[stages]]
         tasks = ["sst"]
-        free = "heads"
+        trainable = "heads"
         epochs = 2
         learning_rate = 1e-3
         [[stages]]
@@ -142,14 +142,14 @@ def test_a_recipe_written_down_with_every_default_is_the_same_recipe(here: Path)
         [selection]
         mix = { "sst.accuracy" = 1, "sts.pearson" = 0.5 }
         patience = 3
-        rows = 100
+        eval_rows = 100
         """
     )
-    assert recipe.stages[0] == Stage(tasks=("sst",), free="heads", epochs=2, learning_rate=0.001)
+    assert recipe.stages[0] == Stage(tasks=("sst",), trainable="heads", epochs=2, learning_rate=0.001)
     assert recipe.optimizer == Optimizer(
         head_learning_rate=1.0, betas=(0.9, 0.98), schedule="cosine", implementation="minbert"
     )
-    assert recipe.selection == Selection(mix={"sst.accuracy": 1.0, "sts.pearson": 0.5}, patience=3, rows=100)
+    assert recipe.selection == Selection(mix={"sst.accuracy": 1.0, "sts.pearson": 0.5}, patience=3, eval_rows=100)
     again = recipe_from(tomllib.loads(recipe.as_toml()), "run/recipe.toml")
     assert again == recipe and again.where == "run/recipe.toml"
 
@@ -182,11 +182,11 @@ seed = 1
 head = { name = "linear", dropout = 0.3 }
 batch_size = 8
 [tasks.sts]
-pairing = "apart"
+pairing = "bi_encoder"
 [tasks.quora]
 [optimizer]
 learning_rate = 1e-4
-warmup = 0.2
+warmup_ratio = 0.2
 betas = [0.8, 0.9]
 [[stages]]
 epochs = 1
@@ -201,9 +201,9 @@ def child(text: str, *overrides: str) -> Recipe:
 
 
 def test_tables_are_merged_and_lists_replaced(here: Path) -> None:
-    recipe = child("seed = 2\n[optimizer]\nwarmup = 0\nbetas = [0.5, 0.6]\n[[stages]]\nepochs = 5\n")
+    recipe = child("seed = 2\n[optimizer]\nwarmup_ratio = 0\nbetas = [0.5, 0.6]\n[[stages]]\nepochs = 5\n")
     assert (recipe.about, recipe.seed) == ("base", 2)
-    assert recipe.optimizer == Optimizer(learning_rate=1e-4, warmup=0.0, betas=(0.5, 0.6))
+    assert recipe.optimizer == Optimizer(learning_rate=1e-4, warmup_ratio=0.0, betas=(0.5, 0.6))
     assert recipe.stages == (Stage(epochs=5),)
     assert list(recipe.tasks) == ["sst", "sts", "quora"]
 
@@ -223,7 +223,7 @@ def test_a_task_is_changed_also_where_the_base_lists_bare_names(here: Path) -> N
 def test_a_list_of_tasks_picks_from_the_base_in_the_new_order(here: Path) -> None:
     recipe = child('tasks = ["sts", "sst"]\n')
     assert list(recipe.tasks) == ["sts", "sst"]
-    assert recipe.tasks["sts"].pairing == "apart" and recipe.tasks["sst"].batch_size == 8
+    assert recipe.tasks["sts"].pairing == "bi_encoder" and recipe.tasks["sst"].batch_size == 8
 
 
 def test_false_leaves_a_task_or_a_table_out(here: Path) -> None:
@@ -280,13 +280,13 @@ def test_an_override_reaches_any_depth(here: Path) -> None:
         "stages.0.sampler=round_robin",
         "tasks.sts.batch_size = 4",
         "optimizer.learning_rate=3e-5",
-        "selection.rows=50",
+        "selection.eval_rows=50",
         'selection.mix={"sst.accuracy" = 1}',
     )
     assert recipe.seed == 5 and recipe.tasks["sts"].batch_size == 4
     assert recipe.stages == (Stage(sampler="round_robin"), Stage(epochs=7))
-    assert recipe.optimizer.learning_rate == 3e-5 and recipe.optimizer.warmup == 0.2
-    assert recipe.selection == Selection(rows=50, mix={"sst.accuracy": 1.0})
+    assert recipe.optimizer.learning_rate == 3e-5 and recipe.optimizer.warmup_ratio == 0.2
+    assert recipe.selection == Selection(eval_rows=50, mix={"sst.accuracy": 1.0})
 
 
 def test_the_last_override_of_a_setting_wins(here: Path) -> None:
@@ -374,14 +374,14 @@ def test_a_bad_override_says_what_is_wrong(here: Path, override: str, reason: st
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (SST + "[optimizer]", "unknown setting 'optimizer' of the recipe. Did you mean 'optimizer'?"),
+        (SST + "[optimzer]", "unknown setting 'optimzer' of the recipe. Did you mean 'optimizer'?"),
         (SST + "[default]", "unknown setting 'default' of the recipe. Did you mean 'defaults'?"),
         ('extend = "baseline"', "unknown setting 'extend' of the recipe. Did you mean 'extends'?"),
         (SST + 'poolling = "cls"', "unknown setting 'poolling' of task 'sst'. Did you mean 'pooling'?"),
         (SST + '[defaults]\npoolling = "cls"', "unknown setting 'poolling' of 'defaults'. Did you mean 'pooling'?"),
         (SST + "[[stages]]\nepoch = 1", "unknown setting 'epoch' of stage 0. Did you mean 'epochs'?"),
-        (SST + "[optimizer]\nwarmpu = 1", "unknown setting 'warmpu' of 'optimizer'. Did you mean 'warmup'?"),
-        (SST + "[selection]\nrow = 1", "unknown setting 'row' of 'selection'. Did you mean 'rows'?"),
+        (SST + "[optimizer]\neps_ = 1", "unknown setting 'eps_' of 'optimizer'. Did you mean 'eps'?"),
+        (SST + "[selection]\neval_row = 1", "unknown setting 'eval_row' of 'selection'. Did you mean 'eval_rows'?"),
         ("seed = 'one'\n" + SST, "setting 'seed' of the recipe should be a whole number, not 'one'."),
         ("seed = -1\n" + SST, "the recipe: 'seed' is at least 0"),
         ("", "the recipe: names no tasks"),
@@ -400,10 +400,10 @@ def test_a_bad_override_says_what_is_wrong(here: Path, override: str, reason: st
             "the recipe: stage 1 names the task 'sts'. Did you mean 'sst'?",
         ),
         (
-            SST + "[[stages]]\nfree = 'head'",
-            'stage 0: \'free\' is "all", "parts", "heads" or "top 2" (layers), not \'head\'',
+            SST + "[[stages]]\ntrainable = 'head'",
+            'stage 0: \'trainable\' is "all", "heads and adapters", "heads" or "top 2" (layers), not \'head\'',
         ),
-        (SST + "[selection]\nrows = 0", "'selection': 'patience' and 'rows' are at least 1"),
+        (SST + "[selection]\neval_rows = 0", "'selection': 'patience' and 'eval_rows' are at least 1"),
         (
             SST + "[selection.mix.sst]\naccuracy = 1",
             "setting 'mix' of 'selection' should be a table of numbers, not {'sst': {'accuracy': 1}}.",
@@ -425,12 +425,12 @@ def test_an_optimizer_that_cannot_learn_is_refused(here: Path) -> None:
         "head_learning_rate = -1": "head_learning_rate > 0",
         "weight_decay = -1": "weight_decay >= 0",
         "layer_decay = 0": "0 < layer_decay <= 1",
-        "warmup = 1": "0 <= warmup < 1",
-        "clip = -1": "clip >= 0",
-        "accumulate = 0": "accumulate >= 1",
+        "warmup_ratio = 1": "0 <= warmup_ratio < 1",
+        "max_grad_norm = -1": "max_grad_norm >= 0",
+        "gradient_accumulation_steps = 0": "gradient_accumulation_steps >= 1",
         "betas = [0.9]": "two betas, 0 <= beta < 1",
         "betas = [0.9, 1.5]": "two betas, 0 <= beta < 1",
-        "epsilon = 0": "epsilon > 0",
+        "eps = 0": "eps > 0",
     }.items():
         assert refusal(f"{SST}[optimizer]\n{line}") == f"x.toml: 'optimizer': needs {rule}"
 

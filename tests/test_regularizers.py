@@ -41,13 +41,13 @@ TEXTS = (["a good film", "the dog runs in the water", "no"], ["what is it ?", "t
 ADAPTERS: tuple[Spec, ...] = ({"name": "houlsby", "size": 4}, {"name": "pal", "size": 8, "heads": 2}, "top_layer")
 PLANS = {
     "one text": ("mood", TaskPlan(pooling="cls")),
-    "joined": ("same", TaskPlan()),
-    "apart": ("same", TaskPlan(pairing="apart", loss="bce")),
+    "cross_encoder": ("same", TaskPlan()),
+    "bi_encoder": ("same", TaskPlan(pairing="bi_encoder", loss="bce")),
     "both orders": ("same", TaskPlan(symmetric=True)),
     "score": ("alike", TaskPlan(pairing="cross_attention")),
-    "ranked": ("alike", TaskPlan(pairing="apart", loss="pearson", head="cosine")),
+    "ranked": ("alike", TaskPlan(pairing="bi_encoder", loss="pearson", head="cosine")),
     "adapters": ("same", TaskPlan(adapters=ADAPTERS)),
-    "adapters apart": ("alike", TaskPlan(adapters=({"name": "lora", "rank": 2},), pairing="apart")),
+    "adapters apart": ("alike", TaskPlan(adapters=({"name": "lora", "rank": 2},), pairing="bi_encoder")),
 }
 PLAIN = TaskPlan()
 # both KLs between (1/2, 1/2) and (3/4, 1/4): a quarter of the difference of their log-odds, ln 3
@@ -195,7 +195,7 @@ def test_it_can_be_checked_on_a_model_without_numbers(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["smart", "r_drop"])
 def test_what_answers_nothing_has_no_answers_to_compare(name: str) -> None:
-    plan = TaskPlan(pairing="apart", head="vectors", loss="contrastive")
+    plan = TaskPlan(pairing="bi_encoder", head="vectors", loss="contrastive")
     with pytest.raises(
         UserError, match=f"test: regularizer '{name}': compares answers, and this task's loss gives none"
     ):
@@ -337,7 +337,7 @@ def test_each_example_climbs_by_its_own_largest_slope() -> None:
     assert ascend(gap, torch.zeros(3, 2), example_T, 1.0, 3, 2.0).tolist() == [[0.75, 2.0], [2.0, 0.0], [1.5, -1.5]]
 
 
-@pytest.mark.parametrize("pairing", ["joined", "apart"])
+@pytest.mark.parametrize("pairing", ["cross_encoder", "bi_encoder"])
 @pytest.mark.parametrize("task", ["same", "alike"])
 def test_the_worst_move_stays_in_the_ball_and_is_worse_than_any_chance_one(
     task: str, pairing: str, text: Tokenizer
@@ -355,7 +355,7 @@ def test_the_worst_move_stays_in_the_ball_and_is_worse_than_any_chance_one(
     assert gaps[0] > 2 * max(gaps[1:]) > 0
 
 
-@pytest.mark.parametrize("pairing", ["joined", "apart"])
+@pytest.mark.parametrize("pairing", ["cross_encoder", "bi_encoder"])
 def test_every_example_of_a_batch_is_moved_as_far(pairing: str, text: Tokenizer) -> None:
     """An example's slope is made 1 at its largest, wherever in its one or two texts that is."""
     model, batch = plain("same", text, pairing=pairing)
@@ -471,11 +471,11 @@ def test_only_what_is_free_is_pulled(text: Tokenizer) -> None:
     regularizer = make("towards_start", model, "same")
     nothing = torch.zeros(())
     shake(model)
-    model.free("top 1")
+    model.set_trainable("top 1")
     regularizer.penalty(batch, nothing, nothing).backward()
     pulled = {name for name, each in model.bert.named_parameters() if each.grad is not None}
     assert pulled == {name for name, _ in model.bert.named_parameters() if name.startswith(("layers.1.", "pooler."))}
-    model.free("heads")
+    model.set_trainable("heads")
     assert regularizer.penalty(batch, nothing, nothing) is None
 
 
@@ -522,11 +522,11 @@ def test_mixout_changes_answers_only_where_weights_moved(text: Tokenizer) -> Non
 def test_mixout_leaves_alone_what_is_frozen() -> None:
     model = model_of("same", PLAIN)
     mixout = make("mixout", model, "same")
-    model.free("top 1")
+    model.set_trainable("top 1")
     assert set(mixout.weights()) == {
         name for name in mixout.start if name.startswith(("bert.layers.1.", "bert.pooler."))
     }
-    model.free("parts")
+    model.set_trainable("heads and adapters")
     assert not mixout.weights()
 
 

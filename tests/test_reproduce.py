@@ -89,13 +89,15 @@ def test_a_budget_becomes_a_share_of_each_epoch(
 
 def test_a_budget_scores_few_rows_while_training() -> None:
     recipe = read_recipe("papers/a-prioritisation/basic")
-    assert within(recipe, 0.5).selection.rows == 500
-    few = read_recipe("papers/a-prioritisation/basic", ["selection.rows=20"])
-    assert within(few, 0.5).selection.rows == 20
+    assert within(recipe, 0.5).selection.eval_rows == 500
+    few = read_recipe("papers/a-prioritisation/basic", ["selection.eval_rows=20"])
+    assert within(few, 0.5).selection.eval_rows == 20
 
 
 def test_gathering_batches_makes_steps_fewer_and_longer(tiny: Path, data: Path, seconds_are_steps: None) -> None:
-    recipe = read_recipe("papers/a-prioritisation/basic", [f"backbone={tiny}", "optimizer.accumulate=4"])
+    recipe = read_recipe(
+        "papers/a-prioritisation/basic", [f"backbone={tiny}", "optimizer.gradient_accumulation_steps=4"]
+    )
     ready = prepare(recipe, data)
     assert ready.learning.steps == 60
     assert seconds_of(count_kinds(ready.learning.plans, recipe), time_kinds(ready)) == pytest.approx(60)
@@ -139,7 +141,7 @@ def test_what_is_finished_is_kept_and_the_rest_goes_on(tiny: Path, data: Path, t
     assert 0 < four.cost.share < 0.01
     assert four.cost.tokens > 10 * 40
     # all learn
-    assert four.cost.total == four.cost.free
+    assert four.cost.total == four.cost.trainable
 
 
 def test_a_model_that_fails_leaves_the_others_of_its_row(tiny: Path, data: Path, tmp_path: Path) -> None:

@@ -24,9 +24,9 @@ RICH: dict[str, Any] = {
     "about": "All at once.",
     "tasks": {
         "sst": {"regularizers": ["r_drop"]},
-        "quora": {"shared": "pairs"},
-        "sts": {"shared": "pairs", "adapters": [{"name": "low_rank", "size": 4}]},
-        "words": {"task": "sst", "pooling": "asked", "head": "mlm", "loss": "mlm"},
+        "quora": {"shared_layer": "pairs"},
+        "sts": {"shared_layer": "pairs", "adapters": [{"name": "low_rank", "size": 4}]},
+        "words": {"task": "sst", "pooling": "masked_tokens", "head": "mlm", "loss": "mlm"},
     },
     "stages": [
         {"tasks": ["words"]},
@@ -37,7 +37,11 @@ RICH: dict[str, Any] = {
             "max_lengths": {"sts": 32},
             "epochs": 2,
         },
-        {"tasks": ["sst", "quora"], "sampler": {"name": "fixed", "weights": {"sst": 3, "quora": 0}}, "free": "top 1"},
+        {
+            "tasks": ["sst", "quora"],
+            "sampler": {"name": "fixed", "weights": {"sst": 3, "quora": 0}},
+            "trainable": "top 1",
+        },
     ],
     "balancer": {"name": "weighted", "weights": {"sst": 1, "quora": 0.5, "sts": 2, "words": 1}},
     "selection": {"mix": {"sst.accuracy": 1.0, "quora.f1": 0.5, "sts.pearson": 0.0}, "patience": 2, "cosines": 4},
@@ -130,7 +134,7 @@ def test_two_tasks_keep_the_stages_of_either() -> None:
 
 def test_one_after_the_other_is_chosen_by_the_last_and_not_stopped_before_it() -> None:
     recipe = resolved(then(rich(), "sst", "sts").recipe)
-    assert [(stage.tasks, stage.epochs, stage.free) for stage in recipe.stages] == [
+    assert [(stage.tasks, stage.epochs, stage.trainable) for stage in recipe.stages] == [
         (("sst",), 2, "all"),
         (("sst",), 1, "top 1"),
         (("sts",), 2, "all"),
@@ -204,8 +208,8 @@ def test_the_source_is_trained_first_and_the_target_after_it(tiny: Path) -> None
 
 
 def test_a_teacher_of_all_tasks_teaches_one_alone(tiny: Path, tmp_path: Path) -> None:
-    run_all(demo_recipe(tiny, "selection.rows=6", steps=1), tmp_path / "teacher")
-    recipe = demo_recipe(tiny, f'stages.0.distil={{teachers = ["{tmp_path / "teacher"}"]}}', steps=1)
+    run_all(demo_recipe(tiny, "selection.eval_rows=6", steps=1), tmp_path / "teacher")
+    recipe = demo_recipe(tiny, f'stages.0.distillation={{teachers = ["{tmp_path / "teacher"}"]}}', steps=1)
     assert [list(step.losses) for step in trained(alone(recipe, "paraphrase").recipe)] == [["paraphrase"]]
 
 
@@ -239,7 +243,7 @@ def test_what_was_not_trained_answers_nothing() -> None:
 
 
 def test_results_become_gains_and_transfers(tiny: Path, tmp_path: Path) -> None:
-    recipe = demo_recipe(tiny, "tasks.similarity=false", "selection.rows=6", steps=1)
+    recipe = demo_recipe(tiny, "tasks.similarity=false", "selection.eval_rows=6", steps=1)
     everything = [Variant("both", recipe), *sharing_variants(Variant("both", recipe), matrix=True)]
     results = []
     for number, variant in enumerate(everything):

@@ -100,7 +100,7 @@ def test_all_at_once_an_epoch_is_as_long_as_its_longest_task_and_capped_as_its_s
     both = ("sst", "sts")
     free, capped = planned(
         Stage(sampler="at_once", batch_sizes={"sst": 2, "sts": 2}),
-        Stage(sampler="at_once", cap="smallest", batch_sizes={"sst": 2, "sts": 2}),
+        Stage(sampler="at_once", max_rows_per_task="smallest", batch_sizes={"sst": 2, "sts": 2}),
     )
     assert (free.steps, capped.steps) == (5, 3)
     assert drawn(capped.sampler, 3) == [both] * 3
@@ -110,7 +110,7 @@ def test_in_turn_sees_all_of_a_task_before_the_next_and_a_cap_shortens_its_turn(
     sizes = {"sst": 2, "sts": 2}
     whole, capped = planned(
         Stage(sampler="in_turn", batch_sizes=sizes),
-        Stage(sampler={"name": "in_turn", "order": ["sts", "sst"]}, cap=4, batch_sizes=sizes),
+        Stage(sampler={"name": "in_turn", "order": ["sts", "sst"]}, max_rows_per_task=4, batch_sizes=sizes),
     )
     for plan in (whole, capped):
         plan.sampler.begin_epoch(1)
@@ -138,7 +138,7 @@ def test_a_share_trains_that_part_of_every_turn_and_at_least_one_batch() -> None
         Stage(sampler="at_once", batch_sizes=sizes),
         Stage(steps_per_epoch=30, epochs=2),
     )
-    recipe = Recipe("x.toml", tasks={"sst": TaskPlan(), "sts": TaskPlan()}, stages=stages, share=0.2)
+    recipe = Recipe("x.toml", tasks={"sst": TaskPlan(), "sts": TaskPlan()}, stages=stages, epoch_fraction=0.2)
     in_turn, at_once, counted = plan_stages(recipe, SIZES, LENGTHS)
     in_turn.sampler.begin_epoch(1)
     assert drawn(in_turn.sampler, in_turn.steps) == [("sst",), ("sst",), ("sts",)]
@@ -148,11 +148,11 @@ def test_a_share_trains_that_part_of_every_turn_and_at_least_one_batch() -> None
 def test_groups_of_stages_repeat() -> None:
     table = {
         "tasks": ["sst"],
-        "stages": [{"epochs": 3}, {"repeat": 2, "each": [{"free": "heads"}, {"free": "all", "epochs": 2}]}],
+        "stages": [{"epochs": 3}, {"repeat": 2, "each": [{"trainable": "heads"}, {"trainable": "all", "epochs": 2}]}],
     }
     stages = recipe_from(table, "x.toml").stages
     twice = [("heads", 1), ("all", 2), ("heads", 1), ("all", 2)]
-    assert [(stage.free, stage.epochs) for stage in stages] == [("all", 3), *twice]
+    assert [(stage.trainable, stage.epochs) for stage in stages] == [("all", 3), *twice]
     for wrong in ({"repeat": 0, "each": [{}]}, {"repeat": 2}, {"repeat": 2, "each": [{}], "epochs": 3}):
         with pytest.raises(UserError, match="a group of stages has 'repeat'"):
             recipe_from({"tasks": ["sst"], "stages": [wrong]}, "x.toml")

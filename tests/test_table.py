@@ -516,7 +516,7 @@ def test_a_dev_label_that_training_never_shows_is_refused(tmp_path: Path) -> Non
 def split_of(folder: Path, texts: list[str], share: float = 0.2) -> tuple[list[str], list[str]]:
     """The texts that are trained on and those set aside."""
     write_rows(folder / "train.csv", ["review", "stars"], [[text, i % 3] for i, text in enumerate(texts)])
-    task = classify(folder, labels=(0, 1, 2), files=Files(train="train.csv"), split=share)
+    task = classify(folder, labels=(0, 1, 2), files=Files(train="train.csv"), dev_split=share)
     _, train, dev = read_split(task, None)
     return train.texts[0], dev.texts[0]
 

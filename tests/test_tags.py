@@ -128,22 +128,22 @@ FIRST, SECOND = "the good dog runs in the water", "a cat"
     [
         # 7 pieces for both texts: the longer one is cut to 5
         (
-            "joined",
+            "cross_encoder",
             ["[CLS] the good dog runs in [SEP] a cat [SEP]"],
             ["none DET ADJ NOUN VERB ADP none DET NOUN none"],
         ),
         (
-            "both",
+            "both_orders",
             ["[CLS] the good dog runs in [SEP] a cat [SEP]", "[CLS] a cat [SEP] the good dog runs in [SEP]"],
             ["none DET ADJ NOUN VERB ADP none DET NOUN none", "none DET NOUN none DET ADJ NOUN VERB ADP none"],
         ),
         (
-            "apart",
+            "bi_encoder",
             ["[CLS] the good dog runs in the water [SEP]", "[CLS] a cat [SEP]"],
             ["none DET ADJ NOUN VERB ADP DET NOUN none", "none DET NOUN none"],
         ),
         (
-            "twice",
+            "simcse",
             ["[CLS] the good dog runs in the water [SEP]"] * 2,
             ["none DET ADJ NOUN VERB ADP DET NOUN none"] * 2,
         ),
@@ -190,7 +190,7 @@ def test_a_tags_row_is_added_to_what_the_embeddings_give() -> None:
     assert x_TD[:, 0].tolist() == [1, 1.5, -1, 1] and torch.equal(x_TD[:, :1].expand(4, 32), x_TD)
 
 
-@pytest.mark.parametrize("plan", [{}, {"pairing": "apart"}, {"symmetric": True}], ids=str)
+@pytest.mark.parametrize("plan", [{}, {"pairing": "bi_encoder"}, {"symmetric": True}], ids=str)
 def test_only_texts_with_that_part_of_speech_are_answered_otherwise(text: Tokenizer, plan: dict[str, object]) -> None:
     plain, fresh = model_of((), **plan), model_of(**plan)
     fresh.load_state_dict(plain.state_dict(), strict=False)

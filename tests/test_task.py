@@ -74,10 +74,10 @@ def test_a_users_task_file_may_set_everything(tmp_path: Path) -> None:
         CLASSIFY
         + """
         labels = ["bad", "good"]
-        names = ["a bad one", "a good one"]
+        label_names = ["a bad one", "a good one"]
         metric = "f1"
         id = "key"
-        split = 0.2
+        dev_split = 0.2
         max_length = 64
         class_weights = [1, 2.5]
         missing = "skip"
@@ -89,7 +89,7 @@ def test_a_users_task_file_may_set_everything(tmp_path: Path) -> None:
     )
     task = read_task("mine", str(path))
     assert task.answers == ("a bad one", "a good one") and task.label_keys == ("bad", "good")
-    assert (task.metric, task.id, task.split, task.max_length) == ("f1", "key", 0.2, 64)
+    assert (task.metric, task.id, task.dev_split, task.max_length) == ("f1", "key", 0.2, 64)
     assert (task.class_weights, task.missing, task.delimiter) == ((1.0, 2.5), "skip", ";")
     assert (task.files.train, task.files.dev, task.folder) == ("train.csv", None, tmp_path)
     written = tomllib.loads(tomli_w.dumps(task.as_settings()))
@@ -151,7 +151,7 @@ def test_labels_found_later_are_added(tmp_path: Path) -> None:
         ),
         (
             SCORE + "labels = [0, 1]",
-            "task 'mine': 'labels', 'names' and 'class_weights' are for kind = \"classify\"",
+            "task 'mine': 'labels', 'label_names' and 'class_weights' are for kind = \"classify\"",
         ),
         (CLASSIFY + "range = [0, 1]", "task 'mine': 'range' is for kind = \"score\""),
         (CLASSIFY + "labels = [1]", "task 'mine': 'labels' needs at least two different values"),
@@ -160,8 +160,8 @@ def test_labels_found_later_are_added(tmp_path: Path) -> None:
             "task 'mine': 'labels' needs at least two different values",
         ),
         (
-            CLASSIFY + 'labels = [0, 1]\nnames = ["no"]',
-            "task 'mine': 'names' needs a different name for each of the 2 'labels'",
+            CLASSIFY + 'labels = [0, 1]\nlabel_names = ["no"]',
+            "task 'mine': 'label_names' needs a different name for each of the 2 'labels'",
         ),
         (
             CLASSIFY + "labels = [0, 1]\nclass_weights = [1, 2, 3]",
@@ -175,7 +175,7 @@ def test_labels_found_later_are_added(tmp_path: Path) -> None:
             CLASSIFY + 'class_weights = "equal"',
             "setting 'class_weights' of task 'mine' should be a list of numbers or 'balanced', not 'equal'.",
         ),
-        (CLASSIFY + "split = 1", "task 'mine': 'split' is a share between 0 and 1"),
+        (CLASSIFY + "dev_split = 1", "task 'mine': 'dev_split' is a share between 0 and 1"),
         (CLASSIFY + "max_length = 4", "task 'mine': 'max_length' is at least 8 tokens"),
         (CLASSIFY + 'delimiter = "||"', "task 'mine': 'delimiter' is one character"),
         (

@@ -62,7 +62,7 @@ def rows(ragged: Tokens) -> list[list[int]]:
 
 @pytest.mark.parametrize("max_length", [8, 64, 512])
 def test_single_texts_have_the_ids_of_transformers(text: Tokenizer, theirs: Any, max_length: int) -> None:
-    sequences = encode_texts(text, (TEXTS,), "joined", max_length)
+    sequences = encode_texts(text, (TEXTS,), "cross_encoder", max_length)
     expected = theirs(TEXTS, truncation=True, max_length=max_length)["input_ids"]
     assert rows(sequences.parts[0]) == expected
     whole = theirs(TEXTS)["input_ids"]
@@ -77,7 +77,7 @@ def test_joined_pairs_have_the_ids_and_segments_of_transformers(text: Tokenizer,
     texts = ORDINARY[:2] + HOSTILE[::3] + [text[: 12 * max_length] for text in LONG]
     firsts = [first for first in texts for _ in texts]
     seconds = texts * len(texts)
-    sequences = encode_texts(text, (firsts, seconds), "joined", max_length)
+    sequences = encode_texts(text, (firsts, seconds), "cross_encoder", max_length)
     expected = theirs(firsts, seconds, truncation="longest_first", max_length=max_length)
     assert rows(sequences.parts[0]) == expected["input_ids"]
     packed = sequences.pack(np.arange(len(firsts)))
@@ -89,13 +89,13 @@ def test_joined_pairs_have_the_ids_and_segments_of_transformers(text: Tokenizer,
 def test_the_longer_text_of_a_pair_gives_way_however_long_both_are(text: Tokenizer, theirs: Any) -> None:
     # 400 pieces of 5 characters, 300 of 2: were each cut to 64 characters a token, the second would be the longer
     pair = "very " * 400, "a " * 300
-    sequences = encode_texts(text, ([pair[0]], [pair[1]]), "joined", 8)
+    sequences = encode_texts(text, ([pair[0]], [pair[1]]), "cross_encoder", 8)
     assert rows(sequences.parts[0]) == [theirs(*pair, truncation=True, max_length=8)["input_ids"]]
 
 
 def test_pairs_read_apart_are_two_single_texts_each(text: Tokenizer, theirs: Any) -> None:
     firsts, seconds = TEXTS, TEXTS[::-1]
-    sequences = encode_texts(text, (firsts, seconds), "apart", 64)
+    sequences = encode_texts(text, (firsts, seconds), "bi_encoder", 64)
     picked = np.array([5, 0, 17])
     packed = sequences.pack(picked)
     expected = theirs([firsts[i] for i in picked] + [seconds[i] for i in picked], truncation=True, max_length=64)[
@@ -137,7 +137,7 @@ def test_a_vocabulary_alone_makes_the_tokenizer(folder: Path, text: Tokenizer, l
     if lowercase:
         assert rows(alone.encode(TEXTS, 512)) == rows(text.encode(TEXTS, 512))
     expected = BertTokenizer.from_pretrained(tmp_path, do_lower_case=lowercase)
-    sequences = encode_texts(alone, (TEXTS,), "joined", 512)
+    sequences = encode_texts(alone, (TEXTS,), "cross_encoder", 512)
     assert rows(sequences.parts[0]) == expected(TEXTS, truncation=True, max_length=512)["input_ids"]
 
 
@@ -160,7 +160,7 @@ def test_a_huge_text_is_cut_before_it_is_tokenized(text: Tokenizer, theirs: Any)
     # all 5 MB would be over a million pieces; only the first 32768 characters are looked at
     assert 128 <= len(pieces.flat) <= 32_768
     expected = theirs(huge[:10_000], truncation=True, max_length=128)["input_ids"]
-    assert rows(encode_texts(text, ([huge],), "joined", 128).parts[0]) == [expected]
+    assert rows(encode_texts(text, ([huge],), "cross_encoder", 128).parts[0]) == [expected]
     # one endless word is one unknown piece, wherever it is cut
     assert rows(text.encode(["x" * 5_000_000], 128)) == rows(text.encode(["x" * 101], 128))
 
@@ -175,13 +175,13 @@ def test_more_texts_than_one_call_takes_keep_their_order(tmp_path: Path, monkeyp
 
 def test_no_texts_are_no_sequences(text: Tokenizer) -> None:
     assert len(text.encode([], 16)) == 0
-    assert len(encode_texts(text, ([],), "joined", 16)) == 0
-    assert len(encode_texts(text, ([], []), "joined", 16)) == 0
+    assert len(encode_texts(text, ([],), "cross_encoder", 16)) == 0
+    assert len(encode_texts(text, ([], []), "cross_encoder", 16)) == 0
 
 
 def test_only_empty_texts_are_their_special_tokens(text: Tokenizer) -> None:
-    assert rows(encode_texts(text, (["", ""],), "joined", 16).parts[0]) == [[text.cls, text.sep]] * 2
-    assert rows(encode_texts(text, ([""], [" "]), "joined", 16).parts[0]) == [[text.cls, text.sep, text.sep]]
+    assert rows(encode_texts(text, (["", ""],), "cross_encoder", 16).parts[0]) == [[text.cls, text.sep]] * 2
+    assert rows(encode_texts(text, ([""], [" "]), "cross_encoder", 16).parts[0]) == [[text.cls, text.sep, text.sep]]
 
 
 def test_take_picks_rows_in_the_asked_order_and_again() -> None:

@@ -48,8 +48,8 @@ def test_training_draws_nothing_from_the_global_generator(tiny: Path, tmp_path: 
 
 
 def test_heads_only_leaves_the_encoder_as_it_was(tiny: Path, tmp_path: Path) -> None:
-    linear = ("tasks.similarity.head=linear", "tasks.similarity.pairing=joined")
-    ready = prepare(demo_recipe(tiny, "stages.0.free=heads", *linear), None)
+    linear = ("tasks.similarity.head=linear", "tasks.similarity.pairing=cross_encoder")
+    ready = prepare(demo_recipe(tiny, "stages.0.trainable=heads", *linear), None)
     before = {name: tensor.clone() for name, tensor in ready.model.state_dict().items()}
     for _ in Loop(ready.model, ready.learning):
         pass
@@ -58,8 +58,8 @@ def test_heads_only_leaves_the_encoder_as_it_was(tiny: Path, tmp_path: Path) -> 
 
 
 def test_a_stage_in_which_a_task_has_nothing_to_learn_is_refused(tiny: Path) -> None:
-    with pytest.raises(UserError, match="stage 0 frees only heads, and task 'similarity' has nothing there"):
-        prepare(demo_recipe(tiny, "stages.0.free=heads"), None)
+    with pytest.raises(UserError, match="stage 0 trains only heads, and task 'similarity' has none of them"):
+        prepare(demo_recipe(tiny, "stages.0.trainable=heads"), None)
 
 
 def test_a_stage_trains_only_its_tasks(tiny: Path) -> None:
@@ -74,7 +74,7 @@ def test_two_half_batches_accumulated_equal_one_whole(tiny: Path) -> None:
     def trained(batch_size: int, accumulate: int) -> torch.Tensor:
         recipe = demo_recipe(
             tiny, 'tasks=["sentiment"]', f"tasks.sentiment.batch_size={batch_size}",
-            f"optimizer.accumulate={accumulate}", "tasks.sentiment.head.dropout=0", "optimizer.warmup=0",
+            f"optimizer.gradient_accumulation_steps={accumulate}", "tasks.sentiment.head.dropout=0", "optimizer.warmup_ratio=0",
         )  # fmt: skip
         ready = prepare(recipe, None)
         for module in ready.model.modules():
@@ -89,8 +89,10 @@ def test_two_half_batches_accumulated_equal_one_whole(tiny: Path) -> None:
 
 PAIRS = [
     (pairing, pooling, head)
-    for pairing, pooling, head in itertools.product(("joined", "apart"), ("cls", "mean"), ("linear", "cosine"))
-    if (pairing, head) != ("joined", "cosine")
+    for pairing, pooling, head in itertools.product(
+        ("cross_encoder", "bi_encoder"), ("cls", "mean"), ("linear", "cosine")
+    )
+    if (pairing, head) != ("cross_encoder", "cosine")
 ]
 
 
@@ -168,7 +170,7 @@ def test_the_recipe_of_a_run_makes_the_same_run_again(tiny: Path, tmp_path: Path
 
 
 def test_a_loss_that_is_no_number_stops_and_marks_the_run_failed(tiny: Path, tmp_path: Path) -> None:
-    recipe = demo_recipe(tiny, "optimizer.learning_rate=1e30", "optimizer.warmup=0", steps=20)
+    recipe = demo_recipe(tiny, "optimizer.learning_rate=1e30", "optimizer.warmup_ratio=0", steps=20)
     with pytest.raises(UserError, match=r"loss of task '\w+' became (nan|inf) at step"):
         list(start_run(recipe, tmp_path / "run"))
     about = read_run(tmp_path / "run")
@@ -232,7 +234,9 @@ def test_a_users_own_task_with_string_labels_and_balanced_weights(tiny: Path, tm
 
 def test_an_epoch_is_one_pass_over_as_many_examples_as_there_are(tiny: Path) -> None:
     # 400 + 320 + 320 examples in batches of 32: 13 + 10 + 10 batches, four to a step
-    ready = prepare(read_recipe("demo", [f"backbone={tiny}", "optimizer.accumulate=4", "stages.0.epochs=2"]), None)
+    ready = prepare(
+        read_recipe("demo", [f"backbone={tiny}", "optimizer.gradient_accumulation_steps=4", "stages.0.epochs=2"]), None
+    )
     assert [plan.steps for plan in ready.learning.plans] == [2 * 9]
 
 
@@ -249,7 +253,7 @@ def test_a_backbone_with_one_segment_reads_pairs_only_apart(tiny: Path, tmp_path
     save_backbone(folder, tiny_bert(0, replace(tiny_config(), type_vocab_size=1)), tiny_tokenizer(folder))
     with pytest.raises(UserError, match="only one segment"):
         prepare(demo_recipe(folder), None)
-    run_all(demo_recipe(folder, "defaults.pairing=apart"), tmp_path / "run")
+    run_all(demo_recipe(folder, "defaults.pairing=bi_encoder"), tmp_path / "run")
 
 
 def test_tasks_may_be_called_whatever_python_calls_its_own(tiny: Path, tmp_path: Path) -> None:
@@ -301,9 +305,7 @@ def test_one_file_may_have_the_labels_of_several_tasks_some_of_them_missing(tiny
 
 
 def test_moments_are_kept_over_stages_and_frozen_parts_stay(tiny: Path) -> None:
-    stages = (
-        'stages=[{epochs = 1, steps_per_epoch = 2, free = "all"}, {epochs = 1, steps_per_epoch = 2, free = "heads"}]'
-    )
+    stages = 'stages=[{epochs = 1, steps_per_epoch = 2, trainable = "all"}, {epochs = 1, steps_per_epoch = 2, trainable = "heads"}]'
     ready = prepare(demo_recipe(tiny, 'tasks=["sentiment"]', stages), None)
     loop = Loop(ready.model, ready.learning)
     for _ in range(2):

@@ -41,7 +41,7 @@ class Calls(TorchDispatchMode):
 
 @pytest.fixture
 def ready(tiny: Path) -> Prepared:
-    return prepare(demo_recipe(tiny, "tasks.similarity.head=linear", "tasks.similarity.pairing=joined"), None)
+    return prepare(demo_recipe(tiny, "tasks.similarity.head=linear", "tasks.similarity.pairing=cross_encoder"), None)
 
 
 def learn_once(ready: Prepared, task: str) -> Callable[[], None]:
@@ -85,7 +85,7 @@ def test_real_sentences_leave_few_holes() -> None:
     """32 at random, as training draws them: padding to the longest would double the slots."""
     text = read_tokenizer(find_backbone("minilm"))
     _, rows, _ = read_split(read_task("sentiment", "demo/sentiment"), None)
-    lengths = encode_texts(text, rows.texts, "joined", 128).tokens
+    lengths = encode_texts(text, rows.texts, "cross_encoder", 128).tokens
     drawn = np.random.default_rng(0).permutation(lengths)[: len(lengths) // 32 * 32].reshape(-1, 32)
     slots = sum(each[order].max() * len(order) for each in drawn for order in similar(each))
     padded = sum(each.max() * 32 for each in drawn)
@@ -94,7 +94,7 @@ def test_real_sentences_leave_few_holes() -> None:
 
 def test_no_work_is_left_behind_for_rows_nobody_trains(ready: Prepared) -> None:
     """A frozen encoder is run without a graph: no product of it is done backwards."""
-    ready.model.free("heads")
+    ready.model.set_trainable("heads")
     step = learn_once(ready, "sentiment")
     with Calls() as calls:
         step()

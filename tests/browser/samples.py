@@ -115,7 +115,7 @@ def whole() -> Findings:
             0.0021,
             NO_EVIDENCE,
             Cost(402, 1200, 5.2e6, 23_100_000, 420_000, 1.18e9, 88.1e6),
-            (("tasks.sst.adapters.0.kind", "left out", "lora"), ("stages.0.free", "all", "task parts")),
+            (("tasks.sst.adapters.0.kind", "left out", "lora"), ("stages.0.trainable", "all", "task parts")),
         ),
         contestant(
             "baseline",
@@ -141,7 +141,7 @@ def whole() -> Findings:
             -0.0662,
             WORSE,
             Cost(188, 1200, 7.6e6, 22_720_000, 9_200, 0.74e9, 90.9e6),
-            (("stages.0.free", "all", "heads"),),
+            (("stages.0.trainable", "all", "heads"),),
         ),
     )
     return Findings(

@@ -24,7 +24,7 @@ PLANS = {
     "mood": TaskPlan(pooling="cls", max_length=16),
     "stars": TaskPlan(pooling="mean", max_length=16),
     "topic": TaskPlan(adapters=("lora",), max_length=16),
-    "alike": TaskPlan(pairing="apart", max_length=24),
+    "alike": TaskPlan(pairing="bi_encoder", max_length=24),
 }
 
 

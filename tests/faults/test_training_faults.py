@@ -39,13 +39,13 @@ REMEMBERING: dict[str, list[str]] = {
     "annealed, pcgrad over parts, swa, r_drop": [
         "stages.0.sampler=annealed",
         "balancer=pcgrad",
-        "optimizer.accumulate=3",
+        "optimizer.gradient_accumulation_steps=3",
         'average={name = "swa", start = 0.25}',
         'defaults.regularizers=["r_drop", "mixout"]',
     ],
     "heads in turn, then all at once with famo": [
-        'stages=[{sampler = "in_turn", cap = 64, free = "parts", tasks = ["paraphrase", "sentiment"]}, '
-        '{sampler = "at_once", cap = 64}]',
+        'stages=[{sampler = "in_turn", max_rows_per_task = 64, trainable = "heads and adapters", tasks = ["paraphrase", "sentiment"]}, '
+        '{sampler = "at_once", max_rows_per_task = 64}]',
         "balancer=famo",
         'tasks.sentiment.regularizers=[{name = "towards_start", weight = 0.01}]',
     ],
@@ -59,7 +59,7 @@ REMEMBERING: dict[str, list[str]] = {
 
 
 def recipe_of(tiny: Path, *overrides: str) -> Recipe:
-    short = ["stages.0.epochs=2", "stages.0.steps_per_epoch=4", "selection.rows=20"]
+    short = ["stages.0.epochs=2", "stages.0.steps_per_epoch=4", "selection.eval_rows=20"]
     return read_recipe("demo", [f"backbone={tiny}", *short, *overrides])
 
 
@@ -78,7 +78,7 @@ def finish(events: Iterator[Event]) -> Finished:
 @pytest.mark.parametrize("name", REMEMBERING)
 def test_2_a_run_stopped_after_any_step_ends_as_if_it_had_never_stopped(name: str, tiny: Path, tmp_path: Path) -> None:
     recipe = recipe_of(tiny, *REMEMBERING[name])
-    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    whole, parts = tmp_path / "whole", tmp_path / "heads and adapters"
     finish(start_run(recipe, whole))
     with pytest.raises(Stopped):
         # the first looks are those after the first steps, the later ones come while an epoch is measured
@@ -217,7 +217,7 @@ def test_10_two_processes_cannot_have_one_run(stopped_at_4: Path) -> None:
 
 
 def test_8_a_loss_that_is_no_number_fails_the_run_and_keeps_the_last_checkpoint(tiny: Path, tmp_path: Path) -> None:
-    wild = recipe_of(tiny, "optimizer.learning_rate=1e30", "optimizer.clip=0", "optimizer.warmup=0")
+    wild = recipe_of(tiny, "optimizer.learning_rate=1e30", "optimizer.max_grad_norm=0", "optimizer.warmup_ratio=0")
     with pytest.raises(UserError, match=r"The loss of task '\w+' became (nan|inf) at step"):
         list(start_run(wild, tmp_path / "run", every=SaveEvery(steps=1)))
     about = read_run(tmp_path / "run")

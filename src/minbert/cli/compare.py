@@ -110,7 +110,7 @@ def read_variants(names: Sequence[str], overrides: list[str], cosines: int) -> "
     for name in names:
         recipe = read_recipe(name, overrides)
         if cosines and len(recipe.tasks) > 1:
-            recipe = replace(recipe, selection=replace(recipe.selection, cosines=cosines))
+            recipe = replace(recipe, selection=replace(recipe.selection, gradient_cosine_rows=cosines))
         variants.append(Variant(name, recipe))
     return variants
 
@@ -171,10 +171,10 @@ def show_findings(findings: "Findings") -> None:
 def findings_table(findings: "Findings") -> "Table":
     """The best first; the main metric of each task, and what a training cost."""
     short = {measure: measure.rpartition(".")[0] or measure for measure in findings.measures}
-    made = table("recipe", *short.values(), "seconds", "free", right=(*short.values(), "seconds", "free"))
+    made = table("recipe", *short.values(), "seconds", "trainable", right=(*short.values(), "seconds", "trainable"))
     for contestant in findings.contestants:
         cost = contestant.cost
-        spent = ["", ""] if cost is None else [f"{cost.seconds:,.0f}", f"{cost.free / 1e6:.1f}M"]
+        spent = ["", ""] if cost is None else [f"{cost.seconds:,.0f}", f"{cost.trainable / 1e6:.1f}M"]
         made.add_row(plain(contestant.label), *(mean_of(contestant, measure) for measure in short), *spent)
     return made
 

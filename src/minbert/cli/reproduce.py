@@ -106,7 +106,7 @@ def outcome_table(outcomes: "Sequence[Outcome]") -> "Table":
     from minbert.comparison.published import METRICS, overall_of
     from minbert.comparison.reproduce import figure
 
-    numbers = ("sst", "quora", "sts", "overall", "printed", "seconds", "steps", "tokens", "parameters", "free")
+    numbers = ("sst", "quora", "sts", "overall", "printed", "seconds", "steps", "tokens", "parameters", "trainable")
     made = table("row", "system", *numbers, right=numbers)
     for outcome in outcomes:
         row, cost = outcome.row, outcome.cost
@@ -122,7 +122,7 @@ def outcome_table(outcomes: "Sequence[Outcome]") -> "Table":
         ours = [f"[bold]{figure(outcome.figures.get(task))}[/]" for task in METRICS]
         costs = []
         if cost is not None:
-            millions = [f"{count / 1e6:.1f}M" for count in (cost.tokens, cost.total, cost.free)]
+            millions = [f"{count / 1e6:.1f}M" for count in (cost.tokens, cost.total, cost.trainable)]
             costs = [f"{cost.seconds:,.0f}", f"{cost.steps:,}", *millions]
         what = "  [red]failed[/]" if outcome.failed.startswith("failed") else "  here"
         made.add_row("", what, *ours, f"[bold]{figure(outcome.overall)}[/]", "", *costs)

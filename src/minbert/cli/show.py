@@ -51,6 +51,6 @@ def show(
     for name, count in counts["shared"].items():
         shown.add_row(f"{name}: shared by tasks", f"{count:,}")
     shown.add_row("[bold]total[/]", f"[bold]{counts['total']:,}[/]")
-    for i, free in enumerate(counts["stages"]):
-        shown.add_row(f"free in stage {i}", f"{free:,}")
+    for i, trainable in enumerate(counts["stages"]):
+        shown.add_row(f"trainable in stage {i}", f"{trainable:,}")
     errors.print(shown)  # so that `minbert show X > x.toml` is a recipe

@@ -38,7 +38,7 @@ def share_for_steps(recipe: Recipe, steps: int, data_root: Path | None = None, s
     tasks, train, _ = read_data(recipe, data_root, skip_bad_rows)
     sizes = {name: len(examples) for name, examples in train.items()}
     lengths = {name: recipe.tasks[name].max_length or task.max_length for name, task in tasks.items()}
-    return largest_share(recipe, sizes, lengths, steps * recipe.optimizer.accumulate)
+    return largest_share(recipe, sizes, lengths, steps * recipe.optimizer.gradient_accumulation_steps)
 
 
 def largest_share(
@@ -51,15 +51,15 @@ def largest_share(
     """The share whose draws cost no more than the limit; `each`: what a draw of a kind costs, 1 if it is not said."""
 
     def cost(share: float) -> float:
-        short = replace(recipe, share=share)
+        short = replace(recipe, epoch_fraction=share)
         counts = count_kinds(plan_stages(short, sizes, lengths), short)
         return seconds_of(counts, each) if each is not None else counts.total()
 
-    whole = cost(recipe.share)
+    whole = cost(recipe.epoch_fraction)
     if whole <= limit:
-        return recipe.share
+        return recipe.epoch_fraction
     # every task has at least one batch in every epoch, so a share costs more than its part of the whole
-    low, high = 0.0, min(recipe.share, 2 * recipe.share * limit / whole)
+    low, high = 0.0, min(recipe.epoch_fraction, 2 * recipe.epoch_fraction * limit / whole)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if cost(middle) <= limit else (low, middle)
@@ -69,8 +69,8 @@ def largest_share(
 
 def within(recipe: Recipe, share: float) -> Recipe:
     """The recipe cut to this share, and measured while training on no more than some of the dev rows."""
-    rows = min(ROWS, recipe.selection.rows or ROWS)
-    return replace(recipe, share=share, selection=replace(recipe.selection, rows=rows))
+    rows = min(ROWS, recipe.selection.eval_rows or ROWS)
+    return replace(recipe, epoch_fraction=share, selection=replace(recipe.selection, eval_rows=rows))
 
 
 def kind_of(plan: StagePlan, draw: Draw) -> Kind:
@@ -84,7 +84,9 @@ def count_kinds(plans: Sequence[StagePlan], recipe: Recipe) -> Counter[Kind]:
     for plan in plans:
         for epoch in range(plan.stage.epochs):
             plan.sampler.begin_epoch(epoch + 1)
-            drawn = Counter(plan.sampler.draw() for _ in range(plan.steps_per_epoch * recipe.optimizer.accumulate))
+            drawn = Counter(
+                plan.sampler.draw() for _ in range(plan.steps_per_epoch * recipe.optimizer.gradient_accumulation_steps)
+            )
             counts.update({kind_of(plan, draw): count for draw, count in drawn.items()})
     return counts
 
@@ -129,5 +131,5 @@ def time_kinds(ready: Prepared) -> dict[Kind, float]:
     for step in Loop(ready.model, replace(learning, plans=list(tried.values()), teachers=teachers)):
         seconds[step.stage].append(time.perf_counter() - last)
         last = time.perf_counter()
-    draws = TIMED * ready.recipe.optimizer.accumulate
+    draws = TIMED * ready.recipe.optimizer.gradient_accumulation_steps
     return {kind: sum(found[WARM:]) / draws for kind, found in zip(tried, seconds, strict=True)}

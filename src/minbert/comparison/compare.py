@@ -56,7 +56,9 @@ class Budget:
         """How much of each epoch of a recipe that is, here."""
         if self.steps is not None:
             return share_for_steps(recipe, self.steps, data_root, skip_bad_rows)
-        return recipe.share if self.seconds is None else share_for(recipe, self.seconds, data_root, skip_bad_rows)
+        return (
+            recipe.epoch_fraction if self.seconds is None else share_for(recipe, self.seconds, data_root, skip_bad_rows)
+        )
 
 
 @dataclass(frozen=True)

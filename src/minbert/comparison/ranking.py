@@ -136,8 +136,8 @@ def changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[tuple[str,
 def mean_cost(costs: Sequence[Cost]) -> Cost | None:
     if not costs:
         return None
-    seconds, steps, tokens, total, free, memory, size = np.mean([astuple(each) for each in costs], axis=0).tolist()
-    return Cost(seconds, steps, tokens, round(total), round(free), memory, size)
+    seconds, steps, tokens, total, trainable, memory, size = np.mean([astuple(each) for each in costs], axis=0).tolist()
+    return Cost(seconds, steps, tokens, round(total), round(trainable), memory, size)
 
 
 # ---- over training ------------------------------------------------------------------------------------

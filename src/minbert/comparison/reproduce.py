@@ -38,7 +38,7 @@ class Cost:
     tokens: int
     # parameters
     total: int
-    free: int
+    trainable: int
     # of each epoch of the recipe
     share: float
 
@@ -48,7 +48,7 @@ class Cost:
             self.steps + other.steps,
             self.tokens + other.tokens,
             self.total + other.total,
-            self.free + other.free,
+            self.trainable + other.trainable,
             min(self.share, other.share),
         )
 
@@ -140,7 +140,7 @@ class Reproduction:
     def cost(self, result: Result) -> Cost:
         assert result.cost is not None
         spent, share = result.cost, read_run(self.settings.out / result.run)["recipe"]["share"]
-        return Cost(spent.seconds, int(spent.steps), int(spent.tokens), spent.total, spent.free, share)
+        return Cost(spent.seconds, int(spent.steps), int(spent.tokens), spent.total, spent.trainable, share)
 
 
 def make_jobs(row: Row, settings: Settings) -> list[Variant]:
@@ -158,7 +158,7 @@ def make_jobs(row: Row, settings: Settings) -> list[Variant]:
 
 COLUMNS = [
     "row", "system", "split", "sst", "quora", "sts", "overall", "printed", "sst here", "quora here", "sts here",
-    "overall here", "seconds", "steps", "tokens", "parameters", "free", "of an epoch", "note",
+    "overall here", "seconds", "steps", "tokens", "parameters", "trainable", "of an epoch", "note",
 ]  # fmt: skip
 
 
@@ -185,7 +185,13 @@ def cells(outcome: Outcome) -> list[str]:
     printed = f"{figure(row.printed)} ({row.printed_as})" if row.printed_as else ""
     costs = [""] * 6
     if cost is not None:
-        costs = [f"{cost.seconds:,.0f}", f"{cost.steps:,}", f"{cost.tokens:,}", f"{cost.total:,}", f"{cost.free:,}"]
+        costs = [
+            f"{cost.seconds:,.0f}",
+            f"{cost.steps:,}",
+            f"{cost.tokens:,}",
+            f"{cost.total:,}",
+            f"{cost.trainable:,}",
+        ]
         costs.append(f"{cost.share:.2%}")
     took = f"published: {row.seconds:,.0f} s on a T4" if row.seconds else ""
     failed = f"**{outcome.failed}**" if outcome.failed else ""

@@ -22,7 +22,7 @@ class Cost:
     tokens: float
     # parameters of the model, and those that learned in at least one stage
     total: int
-    free: int
+    trainable: int
     # bytes: of the process at its largest; of the saved model
     memory: float
     size: float

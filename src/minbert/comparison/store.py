@@ -17,7 +17,7 @@ PATIENCE = 60.0
 TABLES = """
 create table if not exists cells (
     key text primary key, label text not null, seed integer not null, state text not null, reason text not null,
-    scores text not null, overall real, seconds real, steps real, tokens real, total integer, free integer,
+    scores text not null, overall real, seconds real, steps real, tokens real, total integer, trainable integer,
     memory real, size real, run text not null
 );
 """

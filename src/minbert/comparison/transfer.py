@@ -170,7 +170,11 @@ def selection_without(selection: Selection, gone: Collection[str], *, compared: 
     """`compared`: whether there are two tasks whose gradients can be."""
     mix = {name: weight for name, weight in selection.mix.items() if name.partition(".")[0] not in gone}
     # where nothing counts, the first model would be the best: what is left is the overall score
-    return replace(selection, mix=mix if any(mix.values()) else {}, cosines=selection.cosines if compared else None)
+    return replace(
+        selection,
+        mix=mix if any(mix.values()) else {},
+        gradient_cosine_rows=selection.gradient_cosine_rows if compared else None,
+    )
 
 
 def without(spec: Spec, gone: Collection[str]) -> Spec:

@@ -66,7 +66,7 @@ def content(recipe: Recipe, data_root: Path | None) -> str:
     teachers = []
     for stage in table["stages"]:
         # a teacher is what it answers, not where it lies
-        paths = stage.get("distil", {}).pop("teachers", [])
+        paths = stage.get("distillation", {}).pop("teachers", [])
         teachers += [[fingerprint(path) for path in sorted(Path(each).rglob("*.safetensors"))] for each in paths]
     # the order of the tasks decides which is drawn first, and in which order fresh parts are made
     parts = [table, list(tasks), data, weights, teachers]
@@ -172,7 +172,7 @@ def finished(cell: Cell, run: Path, comparison: Path) -> Result:
     steps, tokens = steps_and_tokens(run)
     size = sum(path.stat().st_size for path in (run / "model").rglob("*") if path.is_file())
     spent = (notes.get("seconds", about["seconds"]), steps, tokens)
-    cost = Cost(*spent, counts["total"], counts["free"], notes.get("memory", 0.0), size)
+    cost = Cost(*spent, counts["total"], counts["trainable"], notes.get("memory", 0.0), size)
     where = str(run.relative_to(comparison))
     return Result(
         cell.key, cell.label, cell.recipe.seed, "finished", "", about["scores"], about["overall"], cost, where

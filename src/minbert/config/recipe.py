@@ -20,7 +20,7 @@ class TaskPlan:
 
     # a standard task or the path of a task file; left out, the standard task of the table's name
     task: str = ""
-    pairing: Spec = "joined"
+    pairing: Spec = "cross_encoder"
     pooling: Spec = "mean"
     head: Spec = "linear"
     # left out: cross_entropy for classify, mse for score
@@ -32,7 +32,7 @@ class TaskPlan:
     # pairs in both orders, the outputs averaged
     symmetric: bool = False
     # the name of a layer before the head; tasks that write the same name share it
-    shared: str | None = None
+    shared_layer: str | None = None
     batch_size: int = 32
     # left out: the task's own
     max_length: int | None = None
@@ -49,7 +49,7 @@ def check_sizes(batch_sizes: Iterable[int], max_lengths: Iterable[int]) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Distil:
+class Distillation:
     """Learning from the answers of trained models."""
 
     # runs; a task is taught by those of them that have it
@@ -71,20 +71,21 @@ class Stage:
 
     # left out: all tasks
     tasks: tuple[str, ...] = ()
-    # "all"; "parts": what the tasks have of their own; "heads": the same without adapters; "top 2": parts and layers
-    free: str = "all"
+    # "all"; "heads and adapters": what belongs to the tasks, the encoder is frozen; "heads": without the adapters;
+    # "top 2": what belongs to the tasks, and the two highest layers of the encoder
+    trainable: str = "all"
     epochs: int = 1
     # left out: as many steps as it takes to see as many examples as all its tasks have
     steps_per_epoch: int | None = None
     # which tasks a step trains: drawn by size, in turn, all at once, ...
     sampler: Spec = "proportional"
     # the most examples of a task that make an epoch, drawn anew in each; "smallest": as many as the smallest task has
-    cap: int | Literal["smallest"] | None = None
+    max_rows_per_task: int | Literal["smallest"] | None = None
     # by task; left out: the task's own
     batch_sizes: dict[str, int] = field(default_factory=dict)
     max_lengths: dict[str, int] = field(default_factory=dict)
     # left out: only the labels teach
-    distil: Distil | None = None
+    distillation: Distillation | None = None
     # left out: the optimizer's
     learning_rate: float | None = None
     # left out: the stage's learning rate if it has one, else the optimizer's
@@ -98,13 +99,15 @@ class Stage:
     def __post_init__(self) -> None:
         if self.epochs < 1 or (self.steps_per_epoch is not None and self.steps_per_epoch < 1):
             raise ValueError("'epochs' and 'steps_per_epoch' are at least 1")
-        if isinstance(self.cap, int) and self.cap < 1:
-            raise ValueError("'cap' is at least 1")
+        if isinstance(self.max_rows_per_task, int) and self.max_rows_per_task < 1:
+            raise ValueError("'max_rows_per_task' is at least 1")
         check_sizes(self.batch_sizes.values(), self.max_lengths.values())
         if self.learning_rate is not None and self.learning_rate <= 0:
             raise ValueError("'learning_rate' is above 0")
-        if not re.fullmatch(r"all|parts|heads|top [1-9]\d*", self.free):
-            raise ValueError(f'\'free\' is "all", "parts", "heads" or "top 2" (layers), not {self.free!r}')
+        if not re.fullmatch(r"all|heads|heads and adapters|top [1-9]\d*", self.trainable):
+            raise ValueError(
+                f'\'trainable\' is "all", "heads and adapters", "heads" or "top 2" (layers), not {self.trainable!r}'
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,12 +120,12 @@ class Optimizer:
     layer_decay: float = 1.0
     schedule: Spec = "linear"
     # the share of all steps in which the learning rate rises
-    warmup: float = 0.1
+    warmup_ratio: float = 0.1
     # the largest norm of a gradient; 0: any
-    clip: float = 1.0
-    accumulate: int = 1
+    max_grad_norm: float = 1.0
+    gradient_accumulation_steps: int = 1
     betas: tuple[float, ...] = (0.9, 0.999)
-    epsilon: float = 1e-8
+    eps: float = 1e-8
     # "torch": its fused AdamW, the faster one; "minbert": ours
     implementation: Literal["torch", "minbert"] = "torch"
 
@@ -134,11 +137,11 @@ class Optimizer:
                 "head_learning_rate > 0": self.head_learning_rate is None or self.head_learning_rate > 0,
                 "weight_decay >= 0": self.weight_decay >= 0,
                 "0 < layer_decay <= 1": 0 < self.layer_decay <= 1,
-                "0 <= warmup < 1": 0 <= self.warmup < 1,
-                "clip >= 0": self.clip >= 0,
-                "accumulate >= 1": self.accumulate >= 1,
+                "0 <= warmup_ratio < 1": 0 <= self.warmup_ratio < 1,
+                "max_grad_norm >= 0": self.max_grad_norm >= 0,
+                "gradient_accumulation_steps >= 1": self.gradient_accumulation_steps >= 1,
                 "two betas, 0 <= beta < 1": len(self.betas) == 2 and all(0 <= beta < 1 for beta in self.betas),
-                "epsilon > 0": self.epsilon > 0,
+                "eps > 0": self.eps > 0,
             }.items()
             if not kept
         ]
@@ -155,15 +158,15 @@ class Selection:
     # end the run after this many evaluations in a row without a better one
     patience: int | None = None
     # how many dev rows of a task are scored while training; left out: all
-    rows: int | None = None
+    eval_rows: int | None = None
     # how many training rows of each task show at each evaluation whether gradients agree; left out, or 0: none
-    cosines: int | None = None
+    gradient_cosine_rows: int | None = None
 
     def __post_init__(self) -> None:
-        if self.cosines is not None and self.cosines < 0:
-            raise ValueError("'cosines' is a number of rows, at least 0")
-        if (self.patience is not None and self.patience < 1) or (self.rows is not None and self.rows < 1):
-            raise ValueError("'patience' and 'rows' are at least 1")
+        if self.gradient_cosine_rows is not None and self.gradient_cosine_rows < 0:
+            raise ValueError("'gradient_cosine_rows' is a number of rows, at least 0")
+        if (self.patience is not None and self.patience < 1) or (self.eval_rows is not None and self.eval_rows < 1):
+            raise ValueError("'patience' and 'eval_rows' are at least 1")
 
 
 @dataclass(frozen=True)
@@ -177,10 +180,10 @@ class Recipe:
     tasks: dict[str, TaskPlan]
     stages: tuple[Stage, ...] = (Stage(),)
     # how much of each epoch is trained: 0.1 is a tenth of its steps, and of every task's turn in it
-    share: float = 1.0
+    epoch_fraction: float = 1.0
     balancer: Spec = "sum"
     # the mean of the weights over the steps that is measured and kept; left out: the weights as they are
-    average: Spec | None = None
+    weight_averaging: Spec | None = None
     # what the encoder computes in; the weights stay fp32. auto: bf16 where the machine multiplies it fast
     precision: Precision = "auto"
     optimizer: Optimizer = field(default_factory=Optimizer)
@@ -189,8 +192,8 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.seed < 0:
             raise ValueError("'seed' is at least 0")
-        if not 0 < self.share <= 1:
-            raise ValueError("'share' is above 0 and at most 1")
+        if not 0 < self.epoch_fraction <= 1:
+            raise ValueError("'epoch_fraction' is above 0 and at most 1")
         if not self.tasks:
             raise ValueError("names no tasks")
         if not self.stages:

@@ -39,14 +39,14 @@ class Task:
     # classify: the values of the label column, in order; left out, they are taken from the training file
     labels: tuple[str | int | float | bool, ...] = ()
     # classify: what people should read instead of the values
-    names: tuple[str, ...] = ()
+    label_names: tuple[str, ...] = ()
     # score: the lowest and the highest possible score
     range: tuple[float, ...] = ()
     metric: str = ""
     files: Files = field(default_factory=Files)
     id: str = "id"
     # the share of the training rows that is set aside when there is no dev file
-    split: float = 0.1
+    dev_split: float = 0.1
     max_length: int = 128
     class_weights: tuple[float, ...] | Literal["balanced"] | None = None
     # what to do with rows whose texts or label are empty
@@ -64,21 +64,21 @@ class Task:
         if self.kind == "score":
             if len(self.range) != 2 or not self.range[0] < self.range[1]:
                 raise ValueError("a score needs 'range = [lowest, highest]'")
-            if self.labels or self.names or self.class_weights:
-                raise ValueError("'labels', 'names' and 'class_weights' are for kind = \"classify\"")
+            if self.labels or self.label_names or self.class_weights:
+                raise ValueError("'labels', 'label_names' and 'class_weights' are for kind = \"classify\"")
         elif self.range:
             raise ValueError("'range' is for kind = \"score\"")
         keys = self.label_keys
         if len(set(keys)) != len(keys) or len(keys) == 1:
             raise ValueError("'labels' needs at least two different values")
-        if self.names and (len(self.names) != len(keys) or len(set(self.names)) != len(keys)):
-            raise ValueError(f"'names' needs a different name for each of the {len(keys)} 'labels'")
+        if self.label_names and (len(self.label_names) != len(keys) or len(set(self.label_names)) != len(keys)):
+            raise ValueError(f"'label_names' needs a different name for each of the {len(keys)} 'labels'")
         if isinstance(self.class_weights, tuple) and len(self.class_weights) != len(keys):
             raise ValueError(f"{len(self.class_weights)} class weights for {len(keys)} labels")
         if isinstance(self.class_weights, tuple) and any(weight < 0 for weight in self.class_weights):
             raise ValueError("'class_weights' are not below 0")
-        if not 0 < self.split < 1:
-            raise ValueError("'split' is a share between 0 and 1")
+        if not 0 < self.dev_split < 1:
+            raise ValueError("'dev_split' is a share between 0 and 1")
         if self.max_length < 8:
             raise ValueError("'max_length' is at least 8 tokens")
         if not self.metric:
@@ -102,7 +102,7 @@ class Task:
     @property
     def answers(self) -> tuple[str, ...]:
         """What people read as the answers of a classify task."""
-        return self.names or self.label_keys
+        return self.label_names or self.label_keys
 
     def with_labels(self, labels: tuple[Label, ...]) -> "Task":
         return replace(self, labels=labels)

@@ -17,7 +17,7 @@ from minbert.data.packed import Packed
 from minbert.data.tokenizer import Tokenizer, Tokens, over_character_limit
 
 # both: joined in one order, and in the other; twice: the first text, two times
-Layout = Literal["joined", "apart", "both", "twice"]
+Layout = Literal["cross_encoder", "bi_encoder", "both_orders", "simcse"]
 # (the tokenizer, texts, how many of a text's pieces can be kept) -> a tag for each piece
 Tag = Callable[[Tokenizer, Sequence[str], int], Tokens]
 
@@ -92,20 +92,20 @@ def encode_texts(
     text: Tokenizer, texts: tuple[list[str], ...], layout: Layout, max_length: int, tag: Tag | None = None
 ) -> EncodedTexts:
     """Texts -> sequences: [CLS] a [SEP]; pairs as [CLS] a [SEP] b [SEP], in both orders, or apart."""
-    columns = texts[:1] if layout == "twice" else texts
+    columns = texts[:1] if layout == "simcse" else texts
     pieces = [text.encode(column, max_length) for column in columns]
-    joined = len(pieces) == 2 and layout != "apart"
+    joined = len(pieces) == 2 and layout != "bi_encoder"
     if joined:
         keep = share_length(pieces[0].lengths, pieces[1].lengths, max_length - 3)
         # which texts make a sequence
-        orders = [[0, 1]] if layout == "joined" else [[0, 1], [1, 0]]
+        orders = [[0, 1]] if layout == "cross_encoder" else [[0, 1], [1, 0]]
     else:
         keep = [np.minimum(piece.lengths, max_length - 2) for piece in pieces]
         orders = [[column] for column in range(len(pieces))]
 
     def wrapped(rows: list[Tokens], first: int, end: int) -> tuple[Tokens, ...]:
         parts = tuple(wrap([rows[i] for i in order], [keep[i] for i in order], first, end) for order in orders)
-        return parts * 2 if layout == "twice" else parts
+        return parts * 2 if layout == "simcse" else parts
 
     # of a very long text only the first characters were tokenized
     cut = np.any([over_character_limit(column, max_length) for column in columns], axis=0)

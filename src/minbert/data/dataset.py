@@ -225,13 +225,13 @@ def read_split(task: Task, data_root: Path | None, *, skip_bad_rows: bool = Fals
         train, dev = together(lambda path: read_dataset(path, task, skip_bad_rows=skip_bad_rows), paths)
         return task, train, dev
     train = read_dataset(path, task, skip_bad_rows=skip_bad_rows)
-    held = np.array([held_out(texts, task.split) for texts in zip(*train.texts, strict=True)])
+    held = np.array([held_out(texts, task.dev_split) for texts in zip(*train.texts, strict=True)])
     dev = train.take(np.flatnonzero(held))
     rest = train.take(np.flatnonzero(~held))
     dev.skipped = []  # they are counted with the training rows
     if not len(dev) or not len(rest):
         raise UserError(
-            f"{path}: too few rows ({len(train)}) to set a share of {task.split:g} aside for measuring.",
+            f"{path}: too few rows ({len(train)}) to set a share of {task.dev_split:g} aside for measuring.",
             f"Give task '{task.name}' a dev file, or more rows.",
         )
     return task, rest, dev

@@ -66,7 +66,7 @@ class Packed:
     segments_T: Tensor
     lengths_S: Tensor
     # the tokens that a head asks for, where one does
-    asked_M: Tensor | None = None
+    masked_M: Tensor | None = None
     # the part of speech of each token, where an adapter wants it
     tags_T: Tensor | None = None
 

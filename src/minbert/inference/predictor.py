@@ -161,7 +161,9 @@ def fill_vectors(
     pool = build("pooling", POOLINGS, pooling, "embed", bert)
     if list(pool.parameters()):
         raise UserError("embed: this pooling learns its weights with a task.", "Take mean, max, cls or pooler.")
-    sequences = encode_texts(text, (list(texts),), "joined", min(max_length, bert.config.max_position_embeddings))
+    sequences = encode_texts(
+        text, (list(texts),), "cross_encoder", min(max_length, bert.config.max_position_embeddings)
+    )
     for rows in length_batches(sequences.tokens, BUDGET):
         bert.eval()
         with torch.inference_mode():

@@ -19,7 +19,7 @@ from minbert.model.heads import HEADS, Head
 from minbert.model.heads.base import MEANINGS, Place
 from minbert.model.losses import DEFAULTS, LOSSES, Loss
 from minbert.model.pairings import PAIRINGS, Pairing
-from minbert.model.pairings.borrowed import Borrowed
+from minbert.model.pairings.shared import SharedPairing
 from minbert.model.poolings import POOLINGS, Pooling
 from minbert.model.shared_layers import Shared, SharedLayer
 
@@ -39,13 +39,13 @@ class TaskParts(nn.Module):
         self.pooling: Pooling = build("pooling", POOLINGS, plan.pooling, where, bert)
         # inside a tuple, so that it is not taken for this task's own
         self.between: tuple[SharedLayer, ...] = ()
-        if plan.shared:
+        if plan.shared_layer:
             kind = "a layer before the head"
-            self.between = (shared.same(plan.shared, task.name, kind, lambda: SharedLayer(bert), where),)
+            self.between = (shared.same(plan.shared_layer, task.name, kind, lambda: SharedLayer(bert), where),)
         loss = plan.loss or DEFAULTS[task.kind]
         self.loss: Loss = build("loss", LOSSES, loss, where, task)
         self.symmetric = plan.symmetric
-        two = self.layout == "twice" or (task.paired and self.layout == "apart")
+        two = self.layout == "simcse" or (task.paired and self.layout == "bi_encoder")
         self.vectors = 2 if two and not self.pooling.tokens else 1
         to_device = Place(task, bert, self.vectors, self.loss.outputs)
         self.head: Head = build("head", HEADS, plan.head, where, to_device)
@@ -58,7 +58,7 @@ class TaskParts(nn.Module):
         if own.shared is None:
             return own
         kind = expand("pairing", PAIRINGS, self.plan.pairing, where)
-        return Borrowed(shared.same(own.shared, self.task.name, kind, lambda: own, where))
+        return SharedPairing(shared.same(own.shared, self.task.name, kind, lambda: own, where))
 
     def check(self, plan: TaskPlan, where: str, loss: str, segments: int) -> None:
         """Refuse by name what makes no sense together."""
@@ -68,9 +68,9 @@ class TaskParts(nn.Module):
                 f"which the loss '{loss}' cannot read."
             )
         if self.pooling.tokens != (self.head.emits == "tokens"):
-            raise UserError(f"{where}: the pooling 'asked' and the head 'mlm' go only together.")
-        if self.layout == "twice" and self.loss.answering:
-            raise UserError(f"{where}: the pairing 'twice' only trains the encoder: take the loss 'contrastive'.")
+            raise UserError(f"{where}: the pooling 'masked_tokens' and the head 'mlm' go only together.")
+        if self.layout == "simcse" and self.loss.answering:
+            raise UserError(f"{where}: the pairing 'simcse' only trains the encoder: take the loss 'contrastive'.")
         if self.loss.across_examples and plan.batch_size < 2:
             raise UserError(
                 f"{where}: the loss '{loss}' compares the examples of a batch with each other.",
@@ -78,20 +78,20 @@ class TaskParts(nn.Module):
             )
         if plan.symmetric and not self.task.paired:
             raise UserError(f"{where}: only pairs can be symmetric, and this task reads single texts.")
-        if self.task.paired and self.layout != "apart" and segments < 2:
+        if self.task.paired and self.layout != "bi_encoder" and segments < 2:
             raise UserError(
                 f"{where}: this backbone knows only one segment, so it cannot read joined pairs.",
-                'Set pairing = "apart", or take another backbone.',
+                'Set pairing = "bi_encoder", or take another backbone.',
             )
 
     @property
     def layout(self) -> Layout:
-        return "both" if self.symmetric and self.pairing.layout == "joined" else self.pairing.layout
+        return "both_orders" if self.symmetric and self.pairing.layout == "cross_encoder" else self.pairing.layout
 
     @property
     def borrowed(self) -> tuple[nn.Module, ...]:
         """The layers that it shares with other tasks."""
-        return *self.between, *(self.pairing.lent if isinstance(self.pairing, Borrowed) else ())
+        return *self.between, *(self.pairing.lent if isinstance(self.pairing, SharedPairing) else ())
 
     @property
     def wants_tags(self) -> bool:
@@ -108,7 +108,7 @@ class TaskParts(nn.Module):
         vectors_SD = self.pooling(self.pairing(x_TD, packed).float(), packed)
         for layer in self.between:
             vectors_SD = layer(vectors_SD)
-        in_both_orders = self.layout == "both" and not self.pooling.tokens
+        in_both_orders = self.layout == "both_orders" and not self.pooling.tokens
         parts = vectors_SD.chunk(2 if self.vectors == 2 or in_both_orders else 1)
         if self.vectors == 1:
             outputs = [self.head(part_BD) for part_BD in parts]
@@ -165,11 +165,11 @@ class Model(nn.Module):
         """classify: probabilities, B x C. score: scores, B."""
         return self.task(batch.task).loss.answers(self(batch).float())
 
-    def free(self, which: str) -> None:
+    def set_trainable(self, which: str) -> None:
         """Let only these parameters learn.
 
-        "all"; "parts": all that is not the encoder's; "heads": the same without adapters; "top 2": parts, and the two
-        highest layers of the encoder.
+        "all"; "heads and adapters": all but the encoder; "heads": the same without adapters; "top 2": heads, adapters
+        and the two highest layers of the encoder.
         """
         self.requires_grad_(which == "all")
         self.parts.requires_grad_(True)

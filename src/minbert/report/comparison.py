@@ -66,7 +66,7 @@ PRICES = (
         "training time", lambda cost: cost.seconds, seconds, ((3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
     ),
     Price("tokens read", lambda cost: cost.tokens, amount, THOUSANDS),
-    Price("parameters trained", lambda cost: cost.free, amount, THOUSANDS),
+    Price("parameters trained", lambda cost: cost.trainable, amount, THOUSANDS),
     Price("memory", lambda cost: cost.memory, octets, BYTES),
     Price("model size", lambda cost: cost.size, octets, BYTES),
 )

@@ -133,7 +133,7 @@ def cost_cells(each: Contestant) -> tuple[Cell, ...]:
     return (
         Cell(seconds(cost.seconds), cost.seconds, note=f"{amount(cost.steps)} steps"),
         Cell(amount(cost.tokens), cost.tokens),
-        Cell(amount(cost.free), cost.free, note=f"of {amount(cost.total)}"),
+        Cell(amount(cost.trainable), cost.trainable, note=f"of {amount(cost.total)}"),
         Cell(octets(cost.memory), cost.memory),
         Cell(octets(cost.size), cost.size),
     )

@@ -141,7 +141,7 @@ def what_counts(table: Mapping[str, Any]) -> dict[str, Any]:
     left: dict[str, Any] = json.loads(json.dumps(table))
     for name in ("about", "backbone"):
         left.pop(name, None)
-    left["selection"].pop("cosines", None)
+    left["selection"].pop("gradient_cosine_rows", None)
     for plan in left["tasks"].values():
         plan.get("task", {}).pop("about", None)
     return left

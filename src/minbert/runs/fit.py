@@ -77,7 +77,7 @@ class Learner:
         self.unmeasured = False
         self.before: Scores = {}
         self.saved_at = time.monotonic()
-        rows = ready.recipe.selection.rows
+        rows = ready.recipe.selection.eval_rows
         self.sample = {name: fixed_sample(part, rows) for name, part in ready.dev.items()}
 
     @cached_property
@@ -88,7 +88,7 @@ class Learner:
     @cached_property
     def compared(self) -> dict[str, list[Batch]]:
         """A few training rows of each task, always the same, whose gradients are compared; nothing if not asked for."""
-        rows, found = self.ready.recipe.selection.cosines, {}
+        rows, found = self.ready.recipe.selection.gradient_cosine_rows, {}
         for name, part in self.ready.train.items() if rows else ():
             few = fixed_sample(part, rows)
             found[name] = in_batches(name, few.sequences, few.examples.labels, self.ready.recipe.tasks[name].batch_size)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from minbert.config.recipe import Distil
+from minbert.config.recipe import Distillation
 from minbert.config.task import Task
 from minbert.data.batch import Batch, EncodedTexts, collate
 from minbert.errors import UserError
@@ -25,7 +25,7 @@ LEAST = 1e-9
 
 class Teachers:
     def __init__(
-        self, settings: Distil, tasks: Mapping[str, Task], texts: Mapping[str, tuple[list[str], ...]], where: str
+        self, settings: Distillation, tasks: Mapping[str, Task], texts: Mapping[str, tuple[list[str], ...]], where: str
     ) -> None:
         """`texts`: the training texts of each task that is taught, in the order of its rows."""
         self.settings = settings

@@ -71,7 +71,7 @@ class Loop:
         # task: the losses of its batches in this epoch, summed, and how many they are
         self.epoch_losses: dict[str, tuple[float, int]] = {}
         self.stage = -1
-        self._free: list[nn.Parameter] = []
+        self._trainable: list[nn.Parameter] = []
         self._shared: list[nn.Parameter] = []
 
     def __iter__(self) -> Iterator[Step]:
@@ -90,10 +90,10 @@ class Loop:
         rate, head_rate = plan.stage.rates(settings)
         factor = learning.schedule.factor(self.done + 1, learning.steps)
         set_rates(self.optimizer, rate * factor, head_rate * factor)
-        parts = [self.draw(plan) for _ in range(settings.accumulate)]
+        parts = [self.draw(plan) for _ in range(settings.gradient_accumulation_steps)]
         losses = self.backward(parts, place / plan.steps)
         learning.balancer.settle(self._shared)
-        clip(self._free, settings.clip)
+        clip(self._trainable, settings.max_grad_norm)
         self.optimizer.step()
         self.optimizer.zero_grad()
         self.done += 1
@@ -128,8 +128,8 @@ class Loop:
         if self.stage == plan.number:
             return
         self.stage = plan.number
-        self.model.free(plan.stage.free)
-        self._free = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+        self.model.set_trainable(plan.stage.trainable)
+        self._trainable = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
         both = (*self.model.bert.parameters(), *self.model.shared.parameters())
         self._shared = [parameter for parameter in both if parameter.requires_grad]
 

@@ -121,7 +121,7 @@ def make_optimizer(model: Model, settings: Optimizer) -> Descent:
     """AdamW over all parameters, for all stages: one that is frozen has no gradient, and is left as it is."""
     kind = AdamW if settings.implementation == "minbert" else FusedAdamW
     beta1, beta2 = settings.betas
-    return kind(parameter_groups(model, settings), betas=(beta1, beta2), eps=settings.epsilon)
+    return kind(parameter_groups(model, settings), betas=(beta1, beta2), eps=settings.eps)
 
 
 def parameter_groups(model: Model, settings: Optimizer) -> list[dict[str, Any]]:

@@ -81,7 +81,9 @@ def make_learning(recipe: Recipe, model: Model, text: Tokenizer, train: Mapping[
         make_balancer(recipe, tasks),
         make_schedule(recipe),
         make_regularizers(recipe, model),
-        None if recipe.average is None else build("average", AVERAGES, recipe.average, recipe.where, model),
+        None
+        if recipe.weight_averaging is None
+        else build("average", AVERAGES, recipe.weight_averaging, recipe.where, model),
         make_teachers(recipe, model, train),
         recipe.optimizer,
     )
@@ -91,13 +93,13 @@ def make_teachers(recipe: Recipe, model: Model, train: Mapping[str, Split]) -> d
     answering = {name: part.task for name, part in model.tasks.items() if part.loss.answering}
     return {
         number: Teachers(
-            stage.distil,
+            stage.distillation,
             answering,
             {name: train[name].examples.texts for name in stage.tasks or recipe.tasks if name in answering},
             f"{recipe.where}: stage {number}",
         )
         for number, stage in enumerate(recipe.stages)
-        if stage.distil is not None
+        if stage.distillation is not None
     }
 
 
@@ -108,7 +110,7 @@ def make_balancer(recipe: Recipe, tasks: Mapping[str, Task]) -> Balancer:
 
 def make_schedule(recipe: Recipe) -> Schedule:
     settings = recipe.optimizer
-    return build("schedule", SCHEDULES, settings.schedule, recipe.where, settings.warmup, settings.learning_rate)
+    return build("schedule", SCHEDULES, settings.schedule, recipe.where, settings.warmup_ratio, settings.learning_rate)
 
 
 def make_regularizers(recipe: Recipe, model: Model) -> dict[str, list[Regularizer]]:
@@ -137,8 +139,8 @@ def outline(recipe: Recipe, tasks: Mapping[str, Task], config: BertConfig) -> Mo
         model = Model(Bert(config), known, recipe.tasks, recipe.where)
     check_free(recipe, model)
     make_regularizers(recipe, model)
-    if recipe.average is not None:
-        build("average", AVERAGES, recipe.average, recipe.where, model)
+    if recipe.weight_averaging is not None:
+        build("average", AVERAGES, recipe.weight_averaging, recipe.where, model)
     return model
 
 
@@ -146,18 +148,18 @@ def check_free(recipe: Recipe, model: Model) -> None:
     """A task without anything to learn in a stage, as a cosine has nothing of its own, is a mistake."""
     layers = model.bert.config.num_hidden_layers
     for number, stage in enumerate(recipe.stages):
-        if stage.free.startswith("top ") and int(stage.free.removeprefix("top ")) > layers:
-            raise UserError(f"{recipe.where}: stage {number} frees the {stage.free} layers of {layers}.")
-        model.free(stage.free)
+        if stage.trainable.startswith("top ") and int(stage.trainable.removeprefix("top ")) > layers:
+            raise UserError(f"{recipe.where}: stage {number} frees the {stage.trainable} layers of {layers}.")
+        model.set_trainable(stage.trainable)
         for name in stage.tasks or recipe.tasks:
             borrowed = (parameter for layer in model.task(name).borrowed for parameter in layer.parameters())
             learning = (*model.bert.parameters(), *model.task(name).parameters(), *borrowed)
             if not any(parameter.requires_grad for parameter in learning):
                 raise UserError(
-                    f"{recipe.where}: stage {number} frees only {stage.free}, and task '{name}' has nothing there.",
-                    'Set free = "all", leave the task out of this stage, or give it another head.',
+                    f"{recipe.where}: stage {number} trains only {stage.trainable}, and task '{name}' has none of them.",
+                    'Set trainable = "all", leave the task out of this stage, or give it another head.',
                 )
-    model.free("all")
+    model.set_trainable("all")
 
 
 def read_data(
@@ -205,13 +207,13 @@ def count_parameters(recipe: Recipe, config: BertConfig) -> dict[str, Any]:
     model = outline(recipe, tasks, config)
     stages, ever = [], set()
     for stage in recipe.stages:
-        model.free(stage.free)
+        model.set_trainable(stage.trainable)
         learning = {name: p.numel() for name, p in model.named_parameters() if p.requires_grad}
         stages.append(sum(learning.values()))
         ever |= set(learning)
     return {
         "total": count(model.parameters()),
-        "free": sum(p.numel() for name, p in model.named_parameters() if name in ever),
+        "trainable": sum(p.numel() for name, p in model.named_parameters() if name in ever),
         "encoder": count(model.bert.parameters()),
         "tasks": {
             name: {

@@ -20,7 +20,7 @@ FAMILIES: dict[str, Mapping[str, Callable[..., Any]]] = {
     "regularizers": REGULARIZERS,
     "sampler": SAMPLERS,
     "balancer": BALANCERS,
-    "average": AVERAGES,
+    "weight_averaging": AVERAGES,
     "schedule": SCHEDULES,
 }
 

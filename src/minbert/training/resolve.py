@@ -22,8 +22,8 @@ def resolve_recipe(recipe: Recipe, tasks: Mapping[str, Task]) -> dict[str, Any]:
         stage["sampler"] = resolve_spec("sampler", stage["sampler"], f"{recipe.where}: stage {number}")
     table["balancer"] = resolve_spec("balancer", table["balancer"], recipe.where)
     table["optimizer"]["schedule"] = resolve_spec("schedule", recipe.optimizer.schedule, recipe.where)
-    if recipe.average is not None:
-        table["average"] = resolve_spec("average", recipe.average, recipe.where)
+    if recipe.weight_averaging is not None:
+        table["weight_averaging"] = resolve_spec("weight_averaging", recipe.weight_averaging, recipe.where)
     return table
 
 

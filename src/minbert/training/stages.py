@@ -71,12 +71,12 @@ def plan_stages(recipe: Recipe, sizes: Mapping[str, int], max_lengths: Mapping[s
         batch_sizes = {
             task: stage.batch_sizes.get(task, recipe.tasks[task].batch_size) for task in stage.tasks or recipe.tasks
         }
-        supply = supply_of(stage, {task: sizes[task] for task in batch_sizes}, batch_sizes, recipe.share)
+        supply = supply_of(stage, {task: sizes[task] for task in batch_sizes}, batch_sizes, recipe.epoch_fraction)
         sampler = build("sampler", SAMPLERS, stage.sampler, where, supply, seed)
         if stage.steps_per_epoch is None:
-            steps = -(-sampler.draws_an_epoch // recipe.optimizer.accumulate)
+            steps = -(-sampler.draws_an_epoch // recipe.optimizer.gradient_accumulation_steps)
         else:
-            steps = max(1, round(recipe.share * stage.steps_per_epoch))
+            steps = max(1, round(recipe.epoch_fraction * stage.steps_per_epoch))
         lengths = {task: min(max_lengths[task], stage.max_lengths.get(task, max_lengths[task])) for task in batch_sizes}
         plans.append(StagePlan(number, stage, sampler, steps, batch_sizes, lengths))
     return plans
@@ -84,7 +84,9 @@ def plan_stages(recipe: Recipe, sizes: Mapping[str, int], max_lengths: Mapping[s
 
 def supply_of(stage: Stage, sizes: Mapping[str, int], batch_sizes: Mapping[str, int], share: float) -> Supply:
     """How much of each task makes an epoch. A feed goes on where it stopped, so each epoch has other examples."""
-    cap = min(sizes.values()) if stage.cap == "smallest" else stage.cap or max(sizes.values())
+    cap = (
+        min(sizes.values()) if stage.max_rows_per_task == "smallest" else stage.max_rows_per_task or max(sizes.values())
+    )
     capped = {task: min(size, cap) for task, size in sizes.items()}
     batches = {task: max(1, round(share * -(-size // batch_sizes[task]))) for task, size in capped.items()}
     return Supply(capped, batches, stage.epochs)

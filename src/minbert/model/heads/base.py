@@ -41,7 +41,7 @@ class Place:
 
     def demand_pair(self) -> None:
         if self.vectors != 2:
-            raise ValueError('needs two vectors: set pairing = "apart", or take the head "linear"')
+            raise ValueError('needs two vectors: set pairing = "bi_encoder", or take the head "linear"')
 
 
 class Head(nn.Module):

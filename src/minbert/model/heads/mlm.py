@@ -48,8 +48,8 @@ class MaskedLanguageModel(Head):
         swapped_T = asked_T & (how_T >= 0.9)
         any_T = (chances() * bert.config.vocab_size).long()
         seen_T = torch.where(swapped_T, any_T, ids_T.masked_fill(hidden_T, bert.special_tokens.mask))
-        asked_M = asked_T.nonzero()[:, 0]
-        return replace(batch, packed=replace(batch.packed, ids_T=seen_T, asked_M=asked_M), labels_B=ids_T[asked_M])
+        masked_M = asked_T.nonzero()[:, 0]
+        return replace(batch, packed=replace(batch.packed, ids_T=seen_T, masked_M=masked_M), labels_B=ids_T[masked_M])
 
     def forward(self, *vectors_MD: Tensor) -> Tensor:
         x_MD = self.norm(functional.gelu(self.dense(vectors_MD[0])))

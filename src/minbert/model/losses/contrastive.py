@@ -2,7 +2,7 @@
 
 Supervised: the pairs that belong together are those with the label 1, or with a score in the upper part of the range;
 all other second texts of the batch, those of pairs that do not belong together too, are the wrong answers.
-Unsupervised, with the pairing "twice": the same text under another dropout mask. Trains the encoder, answers
+Unsupervised, with the pairing "simcse": the same text under another dropout mask. Trains the encoder, answers
 nothing. SimCSE, Gao et al. 2021, https://arxiv.org/abs/2104.08821
 
 B pairs, D width.

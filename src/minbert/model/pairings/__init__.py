@@ -3,19 +3,19 @@ itself maps the encoder's T x D token vectors to T x D."""
 
 from collections.abc import Callable
 
-from minbert.model.pairings.apart import Apart
 from minbert.model.pairings.base import Pairing
+from minbert.model.pairings.bi_encoder import BiEncoder
 from minbert.model.pairings.cross_attention import CrossAttention
-from minbert.model.pairings.joined import Joined
+from minbert.model.pairings.cross_encoder import CrossEncoder
+from minbert.model.pairings.simcse import SimCse
 from minbert.model.pairings.task_attention import TaskAttention
-from minbert.model.pairings.twice import Twice
 
 PAIRINGS: dict[str, Callable[..., Pairing]] = {
-    "apart": Apart,
+    "bi_encoder": BiEncoder,
     "cross_attention": CrossAttention,
-    "joined": Joined,
+    "cross_encoder": CrossEncoder,
     "task_attention": TaskAttention,
-    "twice": Twice,
+    "simcse": SimCse,
 }
 
 __all__ = ["PAIRINGS", "Pairing"]

@@ -9,12 +9,12 @@ from minbert.config.task import Task
 from minbert.data.packed import Packed
 from minbert.encoder.bert import Bert, Linear, Norm, Reads, initialize
 from minbert.encoder.dropout import Dropout
+from minbert.model.pairings.attention import GridAttention
 from minbert.model.pairings.base import Pairing
-from minbert.model.pairings.meeting import Meeting
 
 
 class CrossAttention(Pairing):
-    layout = "apart"
+    layout = "bi_encoder"
     reads: Reads = "all"
 
     def __init__(
@@ -36,7 +36,7 @@ class CrossAttention(Pairing):
             return
         self.shared = shared or None
         self.dropout = Dropout(dropout, bert.dropout_generator)
-        self.meeting = Meeting(
+        self.attention = GridAttention(
             bert, heads or bert.config.num_attention_heads, bert.config.attention_probs_dropout_prob, bias=True
         )
         self.output = Linear(bert.config.hidden_size, bert.config.hidden_size)
@@ -46,5 +46,5 @@ class CrossAttention(Pairing):
     def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:
         if not self.paired:
             return x_TD
-        y_TD = self.output(self.meeting(self.dropout(x_TD), *packed.crossed))
+        y_TD = self.output(self.attention(self.dropout(x_TD), *packed.crossed))
         return y_TD if self.norm is None else self.norm(x_TD + y_TD)  # type: ignore[no-any-return]

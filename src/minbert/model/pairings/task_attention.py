@@ -12,12 +12,12 @@ from torch.nn import functional
 from minbert.config.task import Task
 from minbert.data.packed import Grid, Packed
 from minbert.encoder.bert import Bert, Linear, initialize
+from minbert.model.pairings.attention import GridAttention
 from minbert.model.pairings.base import Pairing
-from minbert.model.pairings.meeting import Meeting
 
 
 class TaskAttention(Pairing):
-    layout = "apart"
+    layout = "bi_encoder"
     reads = "all"
 
     def __init__(
@@ -55,14 +55,14 @@ class TaskLayer(nn.Module):
     def __init__(self, bert: Bert, dropout: float, crossed: bool, norm: bool) -> None:
         super().__init__()
         width = bert.config.hidden_size
-        self.meeting = Meeting(bert, bert.config.num_attention_heads, dropout, bias=False)
+        self.attention = GridAttention(bert, bert.config.num_attention_heads, dropout, bias=False)
         self.between = Linear(width, width, bias=False) if crossed else None
         self.output = Linear(width, width, bias=False)
         self.epsilon = bert.config.layer_norm_eps if norm else None
         self.apply(initialize)
 
     def forward(self, x_TD: Tensor, queries: Grid, keys: Grid) -> Tensor:
-        y_TD = self.meeting(x_TD, queries, keys)
+        y_TD = self.attention(x_TD, queries, keys)
         if self.between is not None:
             y_TD = functional.gelu(self.between(y_TD))
         y_TD = self.output(y_TD)

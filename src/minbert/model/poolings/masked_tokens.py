@@ -6,9 +6,9 @@ from minbert.data.packed import Packed
 from minbert.model.poolings.base import Pooling
 
 
-class Asked(Pooling):
+class MaskedTokens(Pooling):
     tokens = True
 
     def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:
-        assert packed.asked_M is not None
-        return x_TD.index_select(0, packed.asked_M)
+        assert packed.masked_M is not None
+        return x_TD.index_select(0, packed.masked_M)

@@ -6,5 +6,5 @@ The most accurate for pairs. Devlin et al. 2019.
 from minbert.model.pairings.base import Pairing
 
 
-class Joined(Pairing):
-    layout = "joined"
+class CrossEncoder(Pairing):
+    layout = "cross_encoder"

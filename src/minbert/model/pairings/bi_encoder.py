@@ -6,5 +6,5 @@ Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084
 from minbert.model.pairings.base import Pairing
 
 
-class Apart(Pairing):
-    layout = "apart"
+class BiEncoder(Pairing):
+    layout = "bi_encoder"

@@ -14,8 +14,8 @@ from minbert.encoder.dropout import dropping
 from minbert.model.pairings.base import Pairing
 
 
-class Twice(Pairing):
-    layout = "twice"
+class SimCse(Pairing):
+    layout = "simcse"
 
     def __init__(self, bert: Bert, task: Task, *, rates: tuple[float, ...] = ()) -> None:
         super().__init__(bert, task)

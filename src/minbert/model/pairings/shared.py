@@ -7,7 +7,7 @@ from minbert.encoder.bert import Bert, Ports, Reads
 from minbert.model.pairings.base import Pairing
 
 
-class Borrowed(Pairing):
+class SharedPairing(Pairing):
     def __init__(self, pairing: Pairing) -> None:
         nn.Module.__init__(self)
         # inside a tuple, so that it is not taken for this task's own

@@ -11,7 +11,7 @@ from minbert.encoder.bert import Bert, Linear, initialize
 from minbert.encoder.dropout import Dropout
 
 
-class Meeting(nn.Module):
+class GridAttention(nn.Module):
     """Multi-head attention of the encoder's width, without its last linear layer."""
 
     def __init__(self, bert: Bert, heads: int, dropout: float, bias: bool) -> None:
