@@ -21,7 +21,7 @@ from minbert.data.metrics import score
 from minbert.encoder.bert import Bert, BertConfig
 from minbert.encoder.hub import find_backbone
 from minbert.encoder.pretrained import load_backbone, read_config, save_backbone
-from minbert.inference.predictor import Predictor, load
+from minbert.inference.predictor import Predictor, load_predictor
 from minbert.inference.saved_model import save_model
 from minbert.runs.events import Finished
 from minbert.runs.run import start_run
@@ -151,7 +151,7 @@ def untrained_run(recipe: Path, out: Path) -> Path:
 
 
 def predictor(run: Path) -> Predictor:
-    return load(run)
+    return load_predictor(run)
 
 
 def token_counts(asked: Predictor, texts: list[str]) -> list[int]:

@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from minbert.config.schema import Spec, build
+from minbert.config.schema import Spec, build_technique
 from minbert.data.packed import Packed
-from minbert.data.pos_tags import TAGS
+from minbert.data.pos_tags import POS_TAGS
 from minbert.encoder.bert import CONFIGS, NO_PORTS, Bert, BertConfig
 from minbert.errors import UserError
 from minbert.model.adapters import ADAPTERS, Adapter
@@ -32,12 +32,12 @@ LENGTHS = [4, 9, 2]
 
 
 def make(spec: Spec, bert: Bert) -> Adapter:
-    return build("adapter", ADAPTERS, spec, "test", bert)
+    return build_technique("adapter", ADAPTERS, spec, "test", bert)
 
 
 def packed_of(lengths: list[int]) -> Packed:
     ids_T = torch.arange(sum(lengths)) % 50
-    return Packed(ids_T, torch.zeros_like(ids_T), torch.tensor(lengths), tags_T=ids_T % len(TAGS))
+    return Packed(ids_T, torch.zeros_like(ids_T), torch.tensor(lengths), tags_T=ids_T % len(POS_TAGS))
 
 
 def shaken(adapter: Adapter, seed: int = 0) -> Adapter:
@@ -72,7 +72,7 @@ def test_an_adapter_that_learned_changes_the_vectors_alike_alone_and_among_other
         torch.testing.assert_close(first_SD, together_TD[packed.starts_S])
         for ids_L, expected_LD in zip(packed.ids_T.split(LENGTHS), together_TD.split(LENGTHS), strict=True):
             zeros_L = torch.zeros_like(ids_L)
-            alone = Packed(ids_L, zeros_L, torch.tensor([len(ids_L)]), tags_T=ids_L % len(TAGS))
+            alone = Packed(ids_L, zeros_L, torch.tensor([len(ids_L)]), tags_T=ids_L % len(POS_TAGS))
             torch.testing.assert_close(bert(alone, ports=ports), expected_LD, atol=1e-5, rtol=1e-4)
 
 

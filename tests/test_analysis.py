@@ -30,9 +30,9 @@ from minbert.data.dataset import Dataset
 from minbert.data.metrics import classify_scores, pearson
 from minbert.errors import UserError
 from minbert.files import sha256
-from minbert.inference.formats import write_answers
+from minbert.inference.formats import write_predictions
 from minbert.runs.directory import read_run
-from minbert.runs.predictions import Predictions
+from minbert.runs.predictions import DevPredictions
 from tests.workbench import demo_recipe, run_all, write_csv
 
 SST, QUORA, STS = (read_task(name) for name in ("sst", "quora", "sts"))
@@ -49,10 +49,10 @@ def sure(answers: Sequence[int], classes: int, probability: float = 0.8) -> Any:
     return np.where(np.eye(classes)[list(answers)] == 1, probability, (1 - probability) / (classes - 1))
 
 
-def given(task: Task, texts: Sequence[Sequence[str]], labels: Sequence[float], answers: Any) -> Predictions:
+def given(task: Task, texts: Sequence[Sequence[str]], labels: Sequence[float], answers: Any) -> DevPredictions:
     columns = tuple(list(column) for column in zip(*texts, strict=True))
     ids = [f"id{i}" for i in range(len(labels))]
-    return Predictions(task, ids, columns, np.array(labels), np.array(answers))
+    return DevPredictions(task, ids, columns, np.array(labels), np.array(answers))
 
 
 # ---- classes ------------------------------------------------------------------------------------------
@@ -434,7 +434,7 @@ def written(tmp_path: Path) -> Path:
     (run / "run.json").write_text(json.dumps({"sha256": {"data": {"mine train": sha256(train)}}}), encoding="utf-8")
     task = read_task("mine", str(run / "tasks/mine.toml"))
     examples = Dataset((["good film!", "Fine", "Poor"],), np.array([1, 1, 0]), ["1", "2", "3"], [2, 3, 4], dev)
-    write_answers(run / "predictions/mine-dev.csv", task, examples, np.array([[0.1, 0.9], [0.7, 0.3], [0.8, 0.2]]))
+    write_predictions(run / "predictions/mine-dev.csv", task, examples, np.array([[0.1, 0.9], [0.7, 0.3], [0.8, 0.2]]))
     return run
 
 

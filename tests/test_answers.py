@@ -11,7 +11,7 @@ from minbert.config.task import Task, read_task
 from minbert.data.dataset import Dataset, read_dataset
 from minbert.data.readers import read_columns
 from minbert.errors import UserError
-from minbert.inference.formats import write_answers, write_course
+from minbert.inference.formats import write_course, write_predictions
 
 FORMATS = [f"{kind}{gz}" for kind in ("csv", "tsv", "jsonl", "parquet") for gz in ("", ".gz")]
 HOSTILE = [
@@ -43,7 +43,7 @@ def test_answers_of_a_classify_task_read_back_equal(tmp_path: Path, ending: str)
     examples = examples_of(HOSTILE, labels=[0, 1, 1] * 3)
     probabilities = np.array([[0.75, 0.25], [0.125, 0.875], [1 / 3, 2 / 3]] * 3, dtype=np.float32)
     path = tmp_path / "new" / f"answers.{ending}"
-    write_answers(path, task, examples, probabilities)
+    write_predictions(path, task, examples, probabilities)
     again = read_dataset(path, task)
     assert again.texts == (HOSTILE,) and again.ids == examples.ids
     assert again.labels is not None and again.labels.tolist() == [0, 1, 1] * 3
@@ -61,7 +61,7 @@ def test_answers_of_a_score_task_read_back_equal(tmp_path: Path, ending: str) ->
     task = read_task("sts")
     examples = examples_of(HOSTILE, HOSTILE[::-1], labels=[0.5 * i for i in range(9)])
     path = tmp_path / f"answers.{ending}"
-    write_answers(path, task, examples, np.array([i + 0.12345 for i in range(9)], dtype=np.float32) / 2)
+    write_predictions(path, task, examples, np.array([i + 0.12345 for i in range(9)], dtype=np.float32) / 2)
     again = read_dataset(path, task)
     assert again.texts == (HOSTILE, HOSTILE[::-1])
     assert again.labels is not None and again.labels.tolist() == [0.5 * i for i in range(9)]
@@ -70,7 +70,7 @@ def test_answers_of_a_score_task_read_back_equal(tmp_path: Path, ending: str) ->
 
 def test_unlabelled_rows_have_no_label_column(tmp_path: Path) -> None:
     path = tmp_path / "answers.csv"
-    write_answers(path, read_task("sst"), examples_of(["fine"]), np.array([[0.0, 0, 0, 1, 0]]))
+    write_predictions(path, read_task("sst"), examples_of(["fine"]), np.array([[0.0, 0, 0, 1, 0]]))
     assert path.read_text() == (
         "id,sentence,prediction,probability,p_0,p_1,p_2,p_3,p_4\nid0,fine,3,1.0,0.0,0.0,0.0,1.0,0.0\n"
     )
@@ -78,7 +78,7 @@ def test_unlabelled_rows_have_no_label_column(tmp_path: Path) -> None:
 
 def test_jsonl_answers_are_readable_by_people_and_have_numbers(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
-    write_answers(path, read_task("sts"), examples_of(["schön"], ["gut"]), np.array([4.5]))
+    write_predictions(path, read_task("sts"), examples_of(["schön"], ["gut"]), np.array([4.5]))
     assert path.read_text(encoding="utf-8") == (
         '{"id": "id0", "sentence1": "schön", "sentence2": "gut", "prediction": 4.5}\n'
     )
@@ -89,13 +89,15 @@ def test_the_same_answers_make_the_same_bytes(tmp_path: Path) -> None:
     for ending in ("csv", "parquet"):
         for name in ("a", "b"):
             path = tmp_path / f"{name}.{ending}"
-            write_answers(path, read_task("sts"), examples_of(HOSTILE, HOSTILE), np.arange(9.0) / 2)
+            write_predictions(path, read_task("sts"), examples_of(HOSTILE, HOSTILE), np.arange(9.0) / 2)
         assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
 
 
 def test_an_unknown_ending_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="unknown kind of file"):
-        write_answers(tmp_path / "new" / "answers.xls", read_task("sts"), examples_of(["a"], ["b"]), np.array([1.0]))
+        write_predictions(
+            tmp_path / "new" / "answers.xls", read_task("sts"), examples_of(["a"], ["b"]), np.array([1.0])
+        )
     assert not (tmp_path / "new").exists()
 
 
@@ -154,7 +156,7 @@ def test_tasks_that_are_not_the_courses_are_refused(tmp_path: Path, task: Task) 
 def test_columns_of_the_users_that_are_called_like_ours_keep_their_names(tmp_path: Path) -> None:
     task = Task("x", Path(), kind="classify", text=("id", "prediction"), label="p_no", labels=("no", "yes"))
     examples = examples_of(["first"], ["second"], labels=[1])
-    write_answers(tmp_path / "a.jsonl", task, examples, np.array([[0.25, 0.75]], dtype=np.float32))
+    write_predictions(tmp_path / "a.jsonl", task, examples, np.array([[0.25, 0.75]], dtype=np.float32))
     assert json.loads((tmp_path / "a.jsonl").read_text()) == {
         "id_": "id0", "id": "first", "prediction": "second", "p_no": "yes",
         "prediction_": "yes", "probability": 0.75, "p_no_": 0.25, "p_yes": 0.75,

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from minbert.config.recipe import TaskPlan
-from minbert.config.schema import Spec, build
+from minbert.config.schema import Spec, build_technique
 from minbert.config.task import Task
 from minbert.encoder.init import blank
 from minbert.errors import UserError
@@ -25,7 +25,7 @@ def model_of() -> Model:
 
 
 def make(spec: Spec, model: Model) -> Average:
-    return build("average", AVERAGES, spec, "test", model)
+    return build_technique("average", AVERAGES, spec, "test", model)
 
 
 def fill(model: Model, value: float) -> None:

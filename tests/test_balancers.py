@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from minbert.config.schema import Spec, build
+from minbert.config.schema import Spec, build_technique
 from minbert.errors import UserError
 from minbert.training.balancers import BALANCERS, Balancer
 from tests.test_families import packed_of, random
@@ -26,7 +26,7 @@ def balancer_of(spec: Spec, tasks: Sequence[str] = ("a", "b"), seed: int = 0) ->
     kinds = {task: KINDS[task] for task in tasks}
     if isinstance(spec, dict) and "weights" in spec:
         spec = {**spec, "weights": {task: spec["weights"][task] for task in tasks}}
-    return build("balancer", BALANCERS, spec, "x.toml", kinds, seed)
+    return build_technique("balancer", BALANCERS, spec, "x.toml", kinds, seed)
 
 
 class Toy:
@@ -220,7 +220,7 @@ def test_given_weights_multiply_the_losses() -> None:
 )
 def test_weights_that_do_not_fit_the_tasks_are_refused(weights: dict[str, float], reason: str) -> None:
     with pytest.raises(UserError) as caught:
-        build(
+        build_technique(
             "balancer", BALANCERS, {"name": "weighted", "weights": weights}, "x.toml", {"a": "score", "b": "score"}, 0
         )
     assert str(caught.value) == f"x.toml: balancer 'weighted': {reason}"

@@ -21,16 +21,16 @@ from minbert.config.recipe import TaskPlan
 from minbert.config.task import Task
 from minbert.data import chunks
 from minbert.data import readers as columns
-from minbert.data.readers import Columns, read_columns
+from minbert.data.readers import ColumnReader, read_columns
 from minbert.data.tokenizer import Tokenizer
 from minbert.errors import UserError
-from minbert.inference.embed_file import Embedding
-from minbert.inference.formats import Column, form_of
-from minbert.inference.job import parts_of, rejects_of
+from minbert.inference.embed_file import FileEmbedding
+from minbert.inference.formats import OutputColumn, output_format_of
+from minbert.inference.job import partial_folder, rejects_of
 from minbert.inference.journal import Journal
-from minbert.inference.loop import sequences_for
+from minbert.inference.loop import encode_for_task
+from minbert.inference.multi_task import Answered
 from minbert.inference.predictor import Predictor
-from minbert.inference.several import Answered
 from minbert.model.multitask import Model
 from tests.faults.critic import critic, critic_of, reviews, write_reviews
 
@@ -69,7 +69,7 @@ def rejects_in(output: Path) -> dict[int, str]:
 def test_a_file_has_the_answers_of_its_texts_in_their_order(
     model: Predictor, tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "ROWS", 30)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", 30)
     texts = reviews(100)
     done = model.predict_file("mood", write_reviews(tmp_path / "in.csv", texts), tmp_path / f"out.{ending}")
     assert (done.rows, done.answered, done.rejected) == (100, 100, 0)
@@ -82,7 +82,7 @@ def test_a_file_has_the_answers_of_its_texts_in_their_order(
         assert answer.probabilities is not None
         assert float(row[2]) == pytest.approx(answer.probabilities["good"], abs=1e-5)
     assert not rejects_of(tmp_path / f"out.{ending}").exists()
-    assert not parts_of(tmp_path / f"out.{ending}").exists()
+    assert not partial_folder(tmp_path / f"out.{ending}").exists()
 
 
 def test_several_tasks_answer_as_each_alone_in_columns_of_their_names(model: Predictor, tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_which_pairs_are_too_long_is_known_in_every_layout(model: Predictor, pla
     answered = Answered(pairs, model.text, ["x"], texts)
     list(answered)
     alone = [
-        sequences_for(pairs, "x", model.text, ([a], [b])).truncated == 1 for a, b in zip(*texts.values(), strict=True)
+        encode_for_task(pairs, "x", model.text, ([a], [b])).truncated == 1 for a, b in zip(*texts.values(), strict=True)
     ]
     assert 0 < sum(alone) < len(alone)
     assert answered.given["x"].cut is not None and answered.given["x"].cut.tolist() == alone
@@ -182,19 +182,19 @@ def test_what_the_tasks_cannot_do_together_is_refused(model: Predictor, tmp_path
 
 
 def test_chunks_end_by_rows_or_by_characters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunks, "ROWS", 3)
-    monkeypatch.setattr(chunks, "CHARACTERS", 10)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", 3)
+    monkeypatch.setattr(chunks, "CHUNK_CHARACTERS", 10)
     texts = ["a", "b", "", "c", "123456789", "d", "e" * 50, "f"]
     source = tmp_path / "in.csv"
     source.write_text("review\n" + "".join(f'"{text}"\n' for text in texts))
-    found = list(chunks.read_chunks(Columns(source, ["review"], "id")))
+    found = list(chunks.read_chunks(ColumnReader(source, ["review"], "id")))
     # 3 rows, one of them rejected; 1 + 9 characters; 1 + 50; what is left
     assert [chunk.examples.texts[0] for chunk in found] == [["a", "b"], ["c", "123456789"], ["d", "e" * 50], ["f"]]
     assert [(reject.line, reject.reason) for chunk in found for reject in chunk.rejects] == [(4, "'review' is empty")]
 
 
 def test_progress_reaches_the_end_of_the_input(model: Predictor, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(chunks, "ROWS", 20)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", 20)
     source = write_reviews(tmp_path / "in.csv", reviews(50))
     told = list(model.bulk(["mood"], source, tmp_path / "out.parquet"))
     assert [event.done for event in told] == sorted(event.done for event in told)
@@ -268,7 +268,7 @@ def test_one_process_at_a_time_and_no_folder_of_others(tmp_path: Path) -> None:
 def test_a_changed_call_is_not_resumed(
     model: Predictor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
-    monkeypatch.setattr(chunks, "ROWS", 10)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", 10)
     source, output = write_reviews(tmp_path / "in.csv", reviews(50)), tmp_path / "out.csv"
     asked: dict[str, Any] = {"tasks": ["mood"], "source": source, "output": output}
     begun = model.bulk(**asked)
@@ -298,7 +298,7 @@ def test_a_changed_call_is_not_resumed(
 def test_an_input_that_changes_while_it_is_read_gives_no_output(
     model: Predictor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "ROWS", 10)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", 10)
     source = write_reviews(tmp_path / "in.csv", reviews(50))
     with pytest.raises(UserError, match="changed while it was read"):
         for _ in model.bulk(["mood"], source, tmp_path / "out.csv"):
@@ -310,7 +310,7 @@ def test_an_input_that_changes_while_it_is_read_gives_no_output(
 def test_a_full_disk_keeps_what_was_done_and_says_how_to_go_on(
     model: Predictor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "ROWS", 10)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", 10)
     source, output = write_reviews(tmp_path / "in.csv", reviews(50)), tmp_path / "out.csv"
     job = model.bulk(["mood"], source, output)
     sync, calls = os.fsync, []
@@ -343,10 +343,10 @@ TEXTS = st.lists(PIECES, min_size=1, max_size=12).map("".join).filter(str.strip)
 @given(rows=st.lists(st.tuples(TEXTS, TEXTS), max_size=8), cut=st.integers(0, 8))
 def test_whatever_is_written_is_read_again(tmp_path: Path, ending: str, rows: list[tuple[str, str]], cut: int) -> None:
     path = tmp_path / f"rows.{ending}"
-    form = form_of(path)
+    form = output_format_of(path)
 
-    def table(some: list[tuple[str, str]]) -> list[Column]:
-        return [Column(name, "text", [row[i] for row in some]) for i, name in enumerate(("id", "review"))]
+    def table(some: list[tuple[str, str]]) -> list[OutputColumn]:
+        return [OutputColumn(name, "text", [row[i] for row in some]) for i, name in enumerate(("id", "review"))]
 
     (tmp_path / "appended").write_bytes(
         form.opening(table([])) + b"".join(form.rows(table(some)) for some in (rows[:cut], rows[cut:]) if some)
@@ -354,7 +354,7 @@ def test_whatever_is_written_is_read_again(tmp_path: Path, ending: str, rows: li
     form.finish(tmp_path / "appended", path)
     if ending == "jsonl" and not rows:
         return
-    found = [(values[1], values[0]) for _, values in Columns(path, ["review"], "id", exact=True)]
+    found = [(values[1], values[0]) for _, values in ColumnReader(path, ["review"], "id", exact=True)]
     assert found == rows
 
 
@@ -377,7 +377,7 @@ def test_every_line_of_a_hostile_csv_is_in_exactly_one_row(tmp_path: Path, body:
     path.write_bytes(("a,b\n" + body).encode("utf-8", "surrogateescape"))
     lines = physical_lines("a,b\n" + body)
     covered = 2
-    for line, values in Columns(path, ["a", "b"], "id", exact=True):
+    for line, values in ColumnReader(path, ["a", "b"], "id", exact=True):
         # lines between two rows are empty
         assert line >= covered and not "".join(lines[covered - 1 : line - 1]).strip()
         inside = 0 if isinstance(values, str) else sum(len(BREAK.findall(value)) for value in values[:2])
@@ -400,10 +400,11 @@ def test_what_csv_reads_without_complaint_is_read_the_same(tmp_path: Path, body:
     try:
         expected = [row for row in csv.reader(io.StringIO(body, newline=""), strict=True) if row]
     except csv.Error:
-        assert any(isinstance(values, str) for _, values in Columns(path, ["a", "b"], "id"))
+        assert any(isinstance(values, str) for _, values in ColumnReader(path, ["a", "b"], "id"))
         return
     found = [
-        values[:2] if not isinstance(values, str) else None for _, values in Columns(path, ["a", "b"], "id", exact=True)
+        values[:2] if not isinstance(values, str) else None
+        for _, values in ColumnReader(path, ["a", "b"], "id", exact=True)
     ]
     assert found == [row if len(row) == 2 else None for row in expected]
 
@@ -413,14 +414,14 @@ def test_what_csv_reads_without_complaint_is_read_the_same(tmp_path: Path, body:
 def test_every_line_of_a_hostile_jsonl_is_a_row(tmp_path: Path, body: str) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_bytes(("\n" + body).encode("utf-8", "surrogateescape"))
-    found = [line for line, _ in Columns(path, [], "id")]
+    found = [line for line, _ in ColumnReader(path, [], "id")]
     assert found == [i for i, line in enumerate(physical_lines("\n" + body), 1) if line.strip()]
 
 
 def test_many_broken_quotes_are_many_rejects(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("review\n" + '"x"y\n' * 30_000 + "good\n")
-    found = list(Columns(path, ["review"], "id"))
+    found = list(ColumnReader(path, ["review"], "id"))
     assert len(found) == 30_001 and found[-1] == (30_002, ["good", None])
     assert found[0] == (2, "broken quoting: ',' expected after '\"'")
 
@@ -432,7 +433,7 @@ def test_a_quote_that_is_never_closed_takes_little_memory_and_one_row(
     try:
         path = tmp_path / "rows.csv"
         path.write_text('id,review\n1,"open\n' + "".join(f"{i},film\n" for i in range(2, 1000)))
-        rows = Columns(path, ["review"], "id")
+        rows = ColumnReader(path, ["review"], "id")
         assert next(iter(rows)) == (2, "broken quoting: field larger than field limit (1000)")
         # what was read of the file is not much more than that
         assert [line for line, values in rows if isinstance(values, str)] == [2]
@@ -449,7 +450,7 @@ def test_a_line_that_is_too_long_is_one_row(tmp_path: Path, ending: str, monkeyp
     if ending == "jsonl":
         lines = [json.dumps({"review": line}) for line in lines[1:]]
     path.write_text("\n".join(lines))
-    found = dict(Columns(path, ["review"], "id"))
+    found = dict(ColumnReader(path, ["review"], "id"))
     reason = "a line of more than 100 characters"
     good = {line: values[0] for line, values in found.items() if not isinstance(values, str)}
     if ending == "csv":
@@ -466,17 +467,17 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("review,review\na,b\n")
     with pytest.raises(UserError, match="two columns are called 'review'"):
-        list(Columns(path, ["review"], "id"))
+        list(ColumnReader(path, ["review"], "id"))
     table = pyarrow.Table.from_arrays([pyarrow.array(["a"]), pyarrow.array(["b"])], names=["review", "review"])
     pyarrow.parquet.write_table(table, tmp_path / "rows.parquet")
     with pytest.raises(UserError, match="two columns are called 'review'"):
-        list(Columns(tmp_path / "rows.parquet", ["review"], "id"))
+        list(ColumnReader(tmp_path / "rows.parquet", ["review"], "id"))
 
 
 def test_a_parquet_file_of_one_row_group_is_read_in_small_pieces(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     pyarrow.parquet.write_table(pyarrow.table({"review": [f"film {i}" for i in range(5000)]}), path)
-    rows = Columns(path, ["review"], "id")
+    rows = ColumnReader(path, ["review"], "id")
     assert [(line, values[0]) for line, values in rows] == [(i + 1, f"film {i}") for i in range(5000)]
     assert (rows.done, rows.total) == (5000, 5000)
 
@@ -487,17 +488,17 @@ def test_a_parquet_file_of_one_row_group_is_read_in_small_pieces(tmp_path: Path)
 def test_a_file_of_vectors_is_the_vectors_of_its_lines(
     model: Predictor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "ROWS", 30)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", 30)
     texts = [*reviews(99), "", "Ünïcödé 🎈 \u2028 here"]
     source, output = tmp_path / "in.txt", tmp_path / "out.npy"
     source.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(texts).encode())
-    job = Embedding(model.model.bert, model.text, source, output, normalize=True)
+    job = FileEmbedding(model.model.bert, model.text, source, output, normalize=True)
     for event in job:
         if event.answered >= 60:
             break
     job.journal.close()
     assert not output.exists()
-    *_, last = Embedding(model.model.bert, model.text, source, output, normalize=True, resume=True)
+    *_, last = FileEmbedding(model.model.bert, model.text, source, output, normalize=True, resume=True)
     assert (last.before, last.answered) == (60, 101)
     vectors = np.load(output)
     assert vectors.dtype == np.float32
@@ -508,5 +509,5 @@ def test_a_line_that_is_no_utf8_is_named_before_anything_is_done(model: Predicto
     source = tmp_path / "in.txt"
     source.write_bytes(b"fine\n" * 20_000 + b"caf\xe9\n")
     with pytest.raises(UserError, match="20001: not UTF-8"):
-        Embedding(model.model.bert, model.text, source, tmp_path / "out.npy")
+        FileEmbedding(model.model.bert, model.text, source, tmp_path / "out.npy")
     assert [path.name for path in tmp_path.iterdir()] == ["in.txt"]

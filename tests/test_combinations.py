@@ -18,12 +18,12 @@ from minbert.data.batch import collate
 from minbert.encoder.bert import Bert, BertConfig
 from minbert.encoder.dropout import DropoutGenerator
 from minbert.errors import UserError
-from minbert.inference.loop import sequences_for
+from minbert.inference.loop import encode_for_task
 from minbert.inference.saved_model import load_model, save_model
 from minbert.model.adapters import ADAPTERS
 from minbert.model.heads import HEADS
 from minbert.model.losses import LOSSES
-from minbert.model.multitask import Model, TaskParts
+from minbert.model.multitask import Model, TaskModule
 from minbert.model.pairings import PAIRINGS
 from minbert.model.poolings import POOLINGS
 from tests.tiny import tiny_tokenizer, tiny_vocabulary
@@ -81,7 +81,7 @@ def possible() -> list[Choice]:
         for parts in itertools.product(*(CHOICES[part] for part in ("pooling", "pairing", "head", "loss"))):
             chosen = dict(zip(("pooling", "pairing", "head", "loss"), parts, strict=True)) | {"adapters": "none"}
             try:
-                TaskParts(encoder, task, plan_of(chosen), "test")
+                TaskModule(encoder, task, plan_of(chosen), "test")
             except UserError:
                 continue
             found.append((name, chosen))
@@ -126,7 +126,7 @@ def test_two_steps_saved_loaded_and_the_same_answers(choice: Choice, tmp_path: P
         model = Model(bert(), {name: task}, {name: plan}, "test")
     model.bert.special_tokens = replace(model.bert.special_tokens, cls=text.cls, sep=text.sep, mask=text.mask)
     columns = (TEXTS, TEXTS[::-1])[: len(task.text)]
-    sequences = sequences_for(model, name, text, columns, 32)
+    sequences = encode_for_task(model, name, text, columns, 32)
     labels = np.array([0, 1, 1, 0, 1, 0]) if task.kind == "classify" else np.array([0.0, 5.0, 3.5, 1.0, 4.5, 2.0])
     batch = collate(name, sequences, labels, np.arange(6))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
@@ -142,7 +142,7 @@ def test_two_steps_saved_loaded_and_the_same_answers(choice: Choice, tmp_path: P
         optimizer.zero_grad()
     save_model(tmp_path / "model", model, text)
     again, _ = load_model(tmp_path, "fp32")
-    if model.task(name).loss.answering:
+    if model.task(name).loss.predicts:
         with torch.inference_mode():
             expected, found = model.eval().answers(batch), again.answers(batch)
         assert torch.equal(expected, found)

@@ -15,9 +15,9 @@ from minbert.comparison.compare import Budget, Comparison, Sizing, unique
 from minbert.comparison.conclude import conclude
 from minbert.comparison.engines import Going
 from minbert.comparison.engines.local import Local
-from minbert.comparison.results import Result
+from minbert.comparison.results import TrialResult
 from minbert.comparison.transfer import Variant
-from minbert.comparison.trial import Cell, content, make_cell, train_cell
+from minbert.comparison.trial import Trial, make_trial, train_trial, trial_content
 from minbert.config.recipe import Distillation, Recipe
 from minbert.errors import UserError
 from minbert.runs.events import Stopped
@@ -33,20 +33,20 @@ def short(tiny: Path, *overrides: str) -> Recipe:
 
 
 def test_the_same_training_has_the_same_name_wherever_its_files_lie(tiny: Path, tmp_path: Path) -> None:
-    first = content(short(tiny), None)
+    first = trial_content(short(tiny), None)
     moved = shutil.copytree(tiny, tmp_path / "elsewhere")
-    assert content(short(moved), None) == first
-    assert content(replace(short(tiny), about="in other words"), None) == first
+    assert trial_content(short(moved), None) == first
+    assert trial_content(replace(short(tiny), about="in other words"), None) == first
     data = tmp_path / "data"
     shutil.copytree(DEMO, data / "demo")
-    assert content(short(tiny), data) == first
+    assert trial_content(short(tiny), data) == first
 
 
 @pytest.mark.parametrize(
     "override", ["seed=1", "epoch_fraction=0.5", "optimizer.learning_rate=2e-4", "stages.0.epochs=3"]
 )
 def test_another_recipe_or_seed_is_another_training(tiny: Path, override: str) -> None:
-    assert content(short(tiny, override), None) != content(short(tiny), None)
+    assert trial_content(short(tiny, override), None) != trial_content(short(tiny), None)
 
 
 def test_another_weight_is_another_training(tiny: Path, tmp_path: Path) -> None:
@@ -55,28 +55,28 @@ def test_another_weight_is_another_training(tiny: Path, tmp_path: Path) -> None:
     raw = bytearray(weights.read_bytes())
     raw[-1] ^= 1
     weights.write_bytes(raw)
-    assert content(short(other), None) != content(short(tiny), None)
+    assert trial_content(short(other), None) != trial_content(short(tiny), None)
 
 
 def test_another_row_is_another_training(tiny: Path, tmp_path: Path) -> None:
     recipe = short(tiny)
     task = recipe.read_tasks()["sentiment"]
     assert task.files.train is not None
-    first = content(recipe, None)
+    first = trial_content(recipe, None)
     folder = task.folder
     assert folder is not None
     place = tmp_path / task.files.train
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text((folder / task.files.train).read_text("utf-8") + "one more row,0\n", encoding="utf-8")
-    assert content(recipe, tmp_path) != first
+    assert trial_content(recipe, tmp_path) != first
 
 
 def test_the_order_of_the_tasks_counts_and_watching_does_not(tiny: Path) -> None:
     recipe = short(tiny)
     turned = replace(recipe, tasks=dict(reversed(recipe.tasks.items())))
-    assert content(turned, None) != content(recipe, None)
+    assert trial_content(turned, None) != trial_content(recipe, None)
     watched = replace(recipe, selection=replace(recipe.selection, gradient_cosine_rows=8))
-    assert content(watched, None) == content(recipe, None)
+    assert trial_content(watched, None) == trial_content(recipe, None)
 
 
 def test_a_teacher_is_what_it_answers_and_not_where_it_lies(tiny: Path, tmp_path: Path) -> None:
@@ -88,15 +88,15 @@ def test_a_teacher_is_what_it_answers_and_not_where_it_lies(tiny: Path, tmp_path
         return replace(recipe, stages=stages)
 
     moved = shutil.copytree(tmp_path / "teacher", tmp_path / "moved")
-    first = content(student(tmp_path / "teacher"), None)
-    assert content(student(moved), None) == first
+    first = trial_content(student(tmp_path / "teacher"), None)
+    assert trial_content(student(moved), None) == first
     run_all(demo_recipe(tiny, "seed=1"), tmp_path / "other")
-    assert content(student(tmp_path / "other"), None) != first
+    assert trial_content(student(tmp_path / "other"), None) != first
 
 
 def test_recipes_that_come_to_the_same_training_are_trained_once(tiny: Path) -> None:
-    cells = [make_cell("a", short(tiny), None), make_cell("b", short(tiny), None)]
-    assert [cell.label for cell in unique(cells)] == ["a"]
+    trials = [make_trial("a", short(tiny), None), make_trial("b", short(tiny), None)]
+    assert [trial.label for trial in unique(trials)] == ["a"]
 
 
 def test_a_recipe_named_twice_is_a_mistake(tiny: Path, tmp_path: Path) -> None:
@@ -107,25 +107,25 @@ def test_a_recipe_named_twice_is_a_mistake(tiny: Path, tmp_path: Path) -> None:
 # ---- cells that were killed at awkward instants ---------------------------------------------------------
 
 
-def train(cell: Cell, folder: Path) -> Result:
-    return train_cell(cell, folder, lambda done, total: None, lambda: None)
+def train(trial: Trial, folder: Path) -> TrialResult:
+    return train_trial(trial, folder, lambda done, total: None, lambda: None)
 
 
 def test_a_cell_killed_before_it_said_what_it_is_is_trained(tiny: Path, tmp_path: Path) -> None:
-    cell = make_cell("a", demo_recipe(tiny), None)
-    cell.folder(tmp_path).mkdir(parents=True)
-    (cell.folder(tmp_path) / "run.json.tmp").write_text("{")
-    assert train(cell, tmp_path).state == "finished"
+    trial = make_trial("a", demo_recipe(tiny), None)
+    trial.folder(tmp_path).mkdir(parents=True)
+    (trial.folder(tmp_path) / "run.json.tmp").write_text("{")
+    assert train(trial, tmp_path).state == "finished"
 
 
 def test_a_cell_killed_before_it_wrote_its_result_is_not_trained_again(tiny: Path, tmp_path: Path) -> None:
-    cell = make_cell("a", demo_recipe(tiny), None)
-    run = cell.folder(tmp_path)
-    first = train(cell, tmp_path)
+    trial = make_trial("a", demo_recipe(tiny), None)
+    run = trial.folder(tmp_path)
+    first = train(trial, tmp_path)
     written = (run / "run.json").stat().st_mtime_ns
     for name in ("result.json", "notes.json"):
         (run / name).unlink()
-    again = train(cell, tmp_path)
+    again = train(trial, tmp_path)
     assert (again.state, again.scores) == ("finished", first.scores)
     assert again.cost is not None and again.cost.seconds > 0
     assert (run / "run.json").stat().st_mtime_ns == written
@@ -133,40 +133,40 @@ def test_a_cell_killed_before_it_wrote_its_result_is_not_trained_again(tiny: Pat
 
 def test_another_word_about_a_recipe_does_not_keep_a_cell_from_going_on(tiny: Path, tmp_path: Path) -> None:
     recipe = demo_recipe(tiny, steps=6)
-    cell = make_cell("a", recipe, None)
+    trial = make_trial("a", recipe, None)
     asked = iter([None, None, 15, 15])
     with pytest.raises(Stopped):
-        train_cell(cell, tmp_path, lambda done, total: None, lambda: next(asked, 15))
+        train_trial(trial, tmp_path, lambda done, total: None, lambda: next(asked, 15))
     # nor does another number of rows by which its gradients are watched
     watched = replace(recipe.selection, gradient_cosine_rows=4)
-    other = make_cell("b", replace(recipe, about="in other words", selection=watched), None)
-    assert other.key == cell.key
+    other = make_trial("b", replace(recipe, about="in other words", selection=watched), None)
+    assert other.key == trial.key
     going: list[int] = []
-    result = train_cell(other, tmp_path, lambda done, total: going.append(done), lambda: None)
+    result = train_trial(other, tmp_path, lambda done, total: going.append(done), lambda: None)
     assert result.state == "finished" and going[0] > 0
 
 
 def test_a_cell_that_may_not_go_on_begins_again(tiny: Path, tmp_path: Path) -> None:
     recipe = demo_recipe(tiny, steps=6)
-    cell = make_cell("a", recipe, None)
+    trial = make_trial("a", recipe, None)
     with pytest.raises(Stopped):
-        train_cell(cell, tmp_path, lambda done, total: None, lambda: 15)
+        train_trial(trial, tmp_path, lambda done, total: None, lambda: 15)
     # as if it had been begun on a machine that computes otherwise
-    about = cell.folder(tmp_path) / "run.json"
+    about = trial.folder(tmp_path) / "run.json"
     said = json.loads(about.read_text(encoding="utf-8"))
     about.write_text(json.dumps(said | {"computes_in": "bfloat16"}), encoding="utf-8")
-    assert train(cell, tmp_path).state == "finished"
+    assert train(trial, tmp_path).state == "finished"
 
 
 def test_time_that_was_lost_with_a_kill_is_not_counted(tiny: Path, tmp_path: Path) -> None:
-    cell = make_cell("a", demo_recipe(tiny, steps=6), None)
+    trial = make_trial("a", demo_recipe(tiny, steps=6), None)
     asked = iter([None, None, 15])
     with pytest.raises(Stopped):
-        train_cell(cell, tmp_path, lambda done, total: None, lambda: next(asked, 15))
+        train_trial(trial, tmp_path, lambda done, total: None, lambda: next(asked, 15))
     # it had noted far more than its checkpoint has
     notes = {"seconds": 3000.0, "memory": 1.0, "step": 300, "steps": 6}
-    (cell.folder(tmp_path) / "notes.json").write_text(json.dumps(notes), encoding="utf-8")
-    cost = train(cell, tmp_path).cost
+    (trial.folder(tmp_path) / "notes.json").write_text(json.dumps(notes), encoding="utf-8")
+    cost = train(trial, tmp_path).cost
     assert cost is not None and 10 <= cost.seconds < 100
 
 
@@ -175,18 +175,18 @@ def test_the_same_training_by_two_names_is_timed_once(tiny: Path, tmp_path: Path
     work = Comparison(tmp_path, named, [0], Budget(seconds=1.0))
     told = list(work.train(Local(tmp_path, 1), None, "a"))
     assert [each.total for each in told if isinstance(each, Sizing)] == [1, 1]
-    assert len([each for each in told if isinstance(each, Result)]) == 1
+    assert len([each for each in told if isinstance(each, TrialResult)]) == 1
     # the table may be lost, and nothing is trained again
     (tmp_path / "results.sqlite").unlink()
     again = Comparison(tmp_path, named, [0], Budget(seconds=1.0)).train(Local(tmp_path, 1), None, "a")
     assert not [each for each in again if isinstance(each, Sizing | Going)]
     found = conclude(tmp_path)
-    assert found.complete and "a and b are the very same training here, under 2 names." in found.reservations
+    assert found.complete and "a and b are the very same training here, under 2 names." in found.caveats
 
 
 def test_data_that_change_under_a_comparison_are_noticed(tiny: Path, tmp_path: Path) -> None:
-    cell = replace(make_cell("a", demo_recipe(tiny), None), key="of other data")
-    result = train(cell, tmp_path)
+    trial = replace(make_trial("a", demo_recipe(tiny), None), key="of other data")
+    result = train(trial, tmp_path)
     assert (result.state, result.reason) == ("failed", "its data or weights have changed since it was asked for.")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from minbert.comparison.caveats import other_amounts
 from minbert.comparison.conclude import conclude
-from minbert.comparison.results import NO_EVIDENCE, Cost, Result
+from minbert.comparison.results import NO_EVIDENCE, TrialCost, TrialResult
 from tests.workbench import Minbert, demo_recipe, run_all
 
 
@@ -41,14 +41,14 @@ def test_a_comparison_finds_what_its_runs_say(compared: Path, home: Path) -> Non
     assert found.baseline == "demo"
     assert found.measures == ("sentiment.accuracy", "paraphrase.accuracy", "similarity.pearson", "overall")
     other = str(home / "fast.toml")
-    by = {each.label: each for each in found.contestants}
+    by = {each.label: each for each in found.systems}
     assert set(by) == {"demo", other}
     assert by[other].changes == (("optimizer.learning_rate", "0.0001", "0.001"),)
-    for label, contestant in by.items():
-        for seed, run in contestant.runs.items():
+    for label, system in by.items():
+        for seed, run in system.runs.items():
             said = json.loads((compared / run / "run.json").read_text(encoding="utf-8"))
             assert said["seed"] == seed, label
-            assert contestant.summaries["overall"].values[seed] == pytest.approx(said["overall"])
+            assert system.summaries["overall"].values[seed] == pytest.approx(said["overall"])
     cost = by["demo"].cost
     assert cost is not None
     # four in each of five epochs
@@ -56,7 +56,7 @@ def test_a_comparison_finds_what_its_runs_say(compared: Path, home: Path) -> Non
     assert cost.memory > 1e8 and cost.size > 1e4 and cost.seconds > 0
     # each task alone has a third of the steps
     assert [gain.task for gain in found.gains] == ["sentiment", "paraphrase", "similarity"]
-    assert {gain.difference.verdict for gain in found.gains} == {NO_EVIDENCE}
+    assert {gain.difference.result for gain in found.gains} == {NO_EVIDENCE}
     # cosines of the three pairs of tasks
     assert len(by["demo"].cosines) == 3
 
@@ -85,8 +85,8 @@ def test_what_makes_trainings_less_comparable_is_said(compared: Path, minbert: M
     """A damaged training beside costs its own answer only, and trainings that are not alike are pointed out."""
     copy = tmp_path / "cmp"
     shutil.copytree(compared, copy)
-    cells = json.loads((copy / "compare.json").read_text(encoding="utf-8"))["cells"]
-    run = {(cell["label"], cell["seed"]): copy / "cells" / cell["key"] for cell in cells}
+    trials = json.loads((copy / "compare.json").read_text(encoding="utf-8"))["trials"]
+    run = {(trial["label"], trial["seed"]): copy / "trials" / trial["key"] for trial in trials}
     damaged = run["alone: sentiment", 1] / "predictions" / "sentiment-dev.csv"
     damaged.write_bytes(damaged.read_bytes()[:-40])
     about = run["demo", 0] / "run.json"
@@ -98,24 +98,24 @@ def test_what_makes_trainings_less_comparable_is_said(compared: Path, minbert: M
     assert "not whole" in found.beside["alone: sentiment"][1]
     # the other seed still shows it
     assert [len(gain.alone.values) for gain in found.gains] == [1, 2, 2]
-    assert "The trainings are not all alike in their precisions: float32 (8), bfloat16 (1)." in found.reservations
+    assert "The trainings are not all alike in their precisions: float32 (8), bfloat16 (1)." in found.caveats
     # seven steps are no five epochs of one each
-    assert any(said.startswith("alone: sentiment trained 5 steps where 7 were given") for said in found.reservations)
+    assert any(said.startswith("alone: sentiment trained 5 steps where 7 were given") for said in found.caveats)
 
 
 def test_of_one_seed_nothing_is_said_about_the_luck_of_seeds(compared: Path, minbert: Minbert, tmp_path: Path) -> None:
     copy = tmp_path / "cmp"
     shutil.copytree(compared, copy)
-    cells = json.loads((copy / "compare.json").read_text(encoding="utf-8"))["cells"]
-    gone = next(cell["key"] for cell in cells if cell["label"] == "demo" and cell["seed"] == 1)
-    shutil.rmtree(copy / "cells" / gone)
+    trials = json.loads((copy / "compare.json").read_text(encoding="utf-8"))["trials"]
+    gone = next(trial["key"] for trial in trials if trial["label"] == "demo" and trial["seed"] == 1)
+    shutil.rmtree(copy / "trials" / gone)
     # also elsewhere, with ways to the runs
     assert minbert("report", copy, "--out", tmp_path / "page").code == 0
     text = (tmp_path / "page" / "report.md").read_text(encoding="utf-8")
     assert "There is one seed: intervals cover the dev rows only" in text
     assert "the luck of the dev rows alone" in text and "the luck of the seeds and" not in text
     page = (tmp_path / "page" / "report.html").read_text(encoding="utf-8")
-    links = re.findall(r'href="([^"]*cells/[^"]*)"', page)
+    links = re.findall(r'href="([^"]*trials/[^"]*)"', page)
     assert links and all((tmp_path / "page" / link).is_dir() for link in links)
 
 
@@ -133,12 +133,12 @@ def test_a_recipe_whose_data_are_bad_fails_alone(tiny: Path, minbert: Minbert, t
     said = minbert("compare", *recipes, *words)
     assert said.code == 1, said.err
     assert "broken.tsv" in said.out and "--skip-bad-rows" in said.out.replace("\n", " ")
-    assert conclude(tmp_path / "cmp").contestants[0].label == str(recipes[0])
+    assert conclude(tmp_path / "cmp").systems[0].label == str(recipes[0])
 
 
 def test_a_training_that_did_not_get_its_time_is_pointed_out() -> None:
-    cost = Cost(100.0, 10, 100, 5, 5, 1e6, 1e6)
-    done = [Result(name, name, 0, "finished", cost=cost) for name in ("long", "right", "short")]
+    cost = TrialCost(100.0, 10, 100, 5, 5, 1e6, 1e6)
+    done = [TrialResult(name, name, 0, "finished", cost=cost) for name in ("long", "right", "short")]
     said = list(other_amounts(done, {"long": (60.0, None), "right": (90.0, None), "short": (200.0, None)}))
     assert [sentence.partition(":")[0] for sentence in said] == [
         "long trained 100 s where 60 s were given",

@@ -17,7 +17,7 @@ from minbert.errors import UserError
 from minbert.model.multitask import Model
 from minbert.runs.events import Stopped
 from minbert.runs.run import resume_run, start_run
-from minbert.training.gradient_conflict import compare, gradient_of, in_batches
+from minbert.training.gradient_conflict import gradient_cosines, gradient_of, in_batches
 from minbert.training.prepare import Prepared, prepare
 from tests.faults.hashes import run_hash
 from tests.workbench import demo_recipe, run_all
@@ -61,7 +61,7 @@ def lines_of(run: Path, has: str) -> list[dict[str, Any]]:
 
 def test_the_cosine_of_3_4_and_4_3_is_24_25ths() -> None:
     # (3, 4) . (4, 3) = 24, both of length 5; the second weight belongs to the first task only, and is 12 there
-    found = compare(
+    found = gradient_cosines(
         {
             "a": [torch.tensor([3.0, 4.0]), torch.tensor([[12.0]])],
             "b": [torch.tensor([4.0, 3.0]), None],
@@ -77,7 +77,7 @@ def test_the_cosine_of_3_4_and_4_3_is_24_25ths() -> None:
 def test_on_a_real_model_it_is_what_autograd_says(tiny: Path) -> None:
     ready = prepare(demo_recipe(tiny, "precision=fp32"), None)
     batches = {task: batches_of(ready, task, 8, 8) for task in ("sentiment", "paraphrase", "similarity")}
-    found = compare({task: gradient_of(ready.model, each) for task, each in batches.items()})
+    found = gradient_cosines({task: gradient_of(ready.model, each) for task, each in batches.items()})
     flat = {task: by_hand(ready.model, each[0]).double() for task, each in batches.items()}
     assert found.norms == pytest.approx({task: each.norm().item() for task, each in flat.items()}, rel=1e-4)
     for pair, cosine in found.cosines.items():
@@ -91,7 +91,7 @@ def test_tasks_that_are_the_same_agree_wholly(tiny: Path) -> None:
     recipe = demo_recipe(tiny, 'tasks.again={task = "demo/sentiment"}', 'tasks=["sentiment", "again"]')
     ready = prepare(recipe, None)
     ready.model.task("again").load_state_dict(ready.model.task("sentiment").state_dict())
-    found = compare({task: gradient_of(ready.model, batches_of(ready, task, 8, 4)) for task in recipe.tasks})
+    found = gradient_cosines({task: gradient_of(ready.model, batches_of(ready, task, 8, 4)) for task in recipe.tasks})
     assert found.cosines["sentiment again"] == pytest.approx(1.0, abs=1e-6)
     assert found.norms["sentiment"] == found.norms["again"] > 0
 
@@ -104,7 +104,9 @@ def test_the_rows_of_several_batches_count_alike(tiny: Path) -> None:
     together = gradient_of(ready.model, several)
     flat = torch.cat([each.flatten() for each in together if each is not None])
     torch.testing.assert_close(flat.norm(), by_hand(ready.model, whole).norm(), rtol=1e-4, atol=0)
-    assert compare({"a": together, "b": gradient_of(ready.model, [whole])}).cosines["a b"] == pytest.approx(1, abs=1e-5)
+    assert gradient_cosines({"a": together, "b": gradient_of(ready.model, [whole])}).cosines["a b"] == pytest.approx(
+        1, abs=1e-5
+    )
 
 
 def test_a_frozen_encoder_is_looked_at_too_and_left_as_it_was(tiny: Path) -> None:
@@ -118,7 +120,7 @@ def test_a_frozen_encoder_is_looked_at_too_and_left_as_it_was(tiny: Path) -> Non
     for task in TASKS:
         first, again = (gradient_of(model, batches_of(ready, task, 8, 8)) for _ in range(2))
         # hidden words are the same ones each time
-        assert compare({"first": first, "again": again}).cosines["first again"] == pytest.approx(1, abs=1e-6)
+        assert gradient_cosines({"first": first, "again": again}).cosines["first again"] == pytest.approx(1, abs=1e-6)
         assert first[0] is not None and first[0].any()
     assert [parameter.requires_grad for parameter in model.parameters()] == trainable
     assert torch.equal(model.bert.dropout_generator.state(), generator)
@@ -159,10 +161,10 @@ def test_a_resumed_run_writes_what_an_uninterrupted_one_writes(tiny: Path, tmp_p
     run_all(recipe, whole)
     # two looks after steps, then one after each task's gradient: stopped at the second
     with pytest.raises(Stopped):
-        list(start_run(recipe, parts, asked=asked_after(3)))
+        list(start_run(recipe, parts, stop_requested=asked_after(3)))
     # all three of these, then one after each task's rows: stopped at the second
     with pytest.raises(Stopped):
-        list(resume_run(parts, asked=asked_after(4)))
+        list(resume_run(parts, stop_requested=asked_after(4)))
     # what a process writes that is killed between the two lines of an evaluation
     with (parts / "metrics.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps({"step": 2, "cosines": {"sentiment paraphrase": 0.5}, "norms": {}}) + "\n")

@@ -9,19 +9,19 @@ import torch
 from torch import Tensor
 
 from minbert.config.recipe import TaskPlan
-from minbert.config.schema import Spec, build
+from minbert.config.schema import Spec, build_technique
 from minbert.config.task import Task, read_task
 from minbert.data.batch import Layout
 from minbert.data.packed import Packed
 from minbert.encoder.bert import Bert, BertConfig
 from minbert.errors import UserError
 from minbert.model.heads import HEADS
-from minbert.model.heads.base import Emits, Place
+from minbert.model.heads.base import Emits, HeadContext
 from minbert.model.heads.features import FEATURES
-from minbert.model.heads.linear import Linear
+from minbert.model.heads.linear import LinearHead
 from minbert.model.losses import DEFAULTS, LOSSES
 from minbert.model.losses.base import Loss
-from minbert.model.multitask import TaskParts
+from minbert.model.multitask import TaskModule
 from minbert.model.pairings import PAIRINGS
 from minbert.model.poolings import POOLINGS
 from tests.tiny import encoder_of
@@ -65,7 +65,7 @@ def seed() -> None:
 
 @pytest.mark.parametrize("name", POOLED)
 def test_a_sequence_is_pooled_to_the_same_vector_alone_and_among_others(name: str) -> None:
-    pooling = build("pooling", POOLINGS, name, "test", encoder_of(WIDTH)).eval()
+    pooling = build_technique("pooling", POOLINGS, name, "test", encoder_of(WIDTH)).eval()
     x_TD = random(sum(LENGTHS), WIDTH)
     together_SD = pooling(x_TD, packed_of(LENGTHS))
     assert together_SD.shape == (len(LENGTHS), WIDTH)
@@ -75,7 +75,7 @@ def test_a_sequence_is_pooled_to_the_same_vector_alone_and_among_others(name: st
 
 @pytest.mark.parametrize("name", POOLED)
 def test_gradients_reach_the_tokens_of_every_sequence_and_of_no_other(name: str) -> None:
-    pooling = build("pooling", POOLINGS, name, "test", encoder_of(WIDTH))
+    pooling = build_technique("pooling", POOLINGS, name, "test", encoder_of(WIDTH))
     x_TD = random(sum(LENGTHS), WIDTH).requires_grad_()
     vectors_SD = pooling(x_TD, packed_of(LENGTHS))
     for i in range(len(LENGTHS)):
@@ -96,7 +96,7 @@ def test_cls_takes_the_first_token_and_mean_the_mean_of_all() -> None:
 
 @pytest.mark.parametrize("name", PAIRINGS)
 def test_a_pairing_has_a_layout_and_keeps_one_vector_a_token(name: str) -> None:
-    pairing = build("pairing", PAIRINGS, name, "test", encoder_of(WIDTH), SCORE)
+    pairing = build_technique("pairing", PAIRINGS, name, "test", encoder_of(WIDTH), SCORE)
     assert pairing.layout in get_args(Layout)
     x_TD = random(sum(LENGTHS), WIDTH)
     assert pairing(x_TD, packed_of(LENGTHS)).shape == x_TD.shape
@@ -111,7 +111,7 @@ def test_pairs_are_read_in_one_sequence_or_in_two() -> None:
 
 
 def head_of(spec: Spec, task: Task = SCORE, width: int = WIDTH, vectors: int = 2, outputs: int = 1) -> Any:
-    return build("head", HEADS, spec, "test", Place(task, encoder_of(width), vectors, outputs))
+    return build_technique("head", HEADS, spec, "test", HeadContext(task, encoder_of(width), vectors, outputs))
 
 
 @pytest.mark.parametrize("name", ANSWERING_HEADS)
@@ -135,7 +135,7 @@ def test_gradients_reach_both_vectors_and_every_parameter_of_a_head(name: str) -
 
 def test_linear_lays_the_features_side_by_side_in_the_order_named() -> None:
     head = head_of({"name": "linear", "features": ["u*v", "|u-v|", "v"], "dropout": 0}, width=2)
-    assert isinstance(head, Linear)
+    assert isinstance(head, LinearHead)
     with torch.no_grad():
         head.output.weight.copy_(torch.tensor([[1.0, 10, 100, 1000, 1e4, 1e5]]))
         head.output.bias.fill_(0.5)
@@ -196,7 +196,7 @@ def test_cosine_respects_a_range_that_does_not_begin_at_zero() -> None:
 
 
 def loss_of(spec: Spec, task: Task) -> Loss:
-    return build("loss", LOSSES, spec, "test", task)
+    return build_technique("loss", LOSSES, spec, "test", task)
 
 
 def tasks_for(name: str) -> list[Task]:
@@ -239,7 +239,7 @@ def test_a_loss_is_a_mean_over_examples_and_falls_against_its_gradient(name: str
 def test_answers_are_probabilities_or_scores_within_the_range(name: str) -> None:
     for task in tasks_for(name):
         loss = loss_of(name, task)
-        answers = loss.answers(100 * outputs_for(loss))
+        answers = loss.predict(100 * outputs_for(loss))
         if task.kind == "classify":
             assert answers.shape == (6, len(task.labels))
             assert close(answers.sum(1), torch.ones(6)) and answers.min() >= 0
@@ -298,7 +298,7 @@ def test_mean_squared_error_is_in_the_unit_of_the_scores() -> None:
     loss = loss_of("mse", SCORE)
     output_B1 = torch.tensor([[1.0], [7.0]])
     assert loss(output_B1, torch.tensor([2.0, 5.0])) == (1 + 4) / 2
-    assert loss.answers(output_B1).tolist() == [1, 5]
+    assert loss.predict(output_B1).tolist() == [1, 5]
 
 
 # ---- combinations that make no sense are refused by name ----------------------------------------------
@@ -359,7 +359,7 @@ BERT = Bert(
 )
 def test_a_combination_that_makes_no_sense_is_refused_by_name(task: Task, plan: TaskPlan, reason: str) -> None:
     with pytest.raises(UserError) as caught:
-        TaskParts(BERT, task, plan, "x.toml")
+        TaskModule(BERT, task, plan, "x.toml")
     assert str(caught.value) == reason
 
 
@@ -367,7 +367,7 @@ def test_a_combination_that_makes_no_sense_is_refused_by_name(task: Task, plan: 
 @pytest.mark.parametrize("pairing", [name for name in PAIRINGS if name != "simcse"])
 @pytest.mark.parametrize("task", [read_task("sst"), classes(2), SCORE], ids=lambda task: task.name)
 def test_every_pairing_pooling_and_kind_of_task_fit_together(task: Task, pairing: str, pooling: str) -> None:
-    parts = TaskParts(BERT, task, TaskPlan(pairing=pairing, pooling=pooling), "x.toml")
+    parts = TaskModule(BERT, task, TaskPlan(pairing=pairing, pooling=pooling), "x.toml")
     two = task.paired and parts.layout == "bi_encoder"
     output_BO = parts(random(sum(LENGTHS), 8), packed_of(LENGTHS))
     assert output_BO.shape == (2 if two else 4, parts.loss.outputs)

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from minbert.config.recipe import TaskPlan
-from minbert.config.schema import expand
+from minbert.config.schema import expand_spec
 from minbert.config.task import read_task
 from minbert.errors import UserError
 from minbert.model.heads import HEADS, Head
-from minbert.model.multitask import TaskParts
+from minbert.model.multitask import TaskModule
 from tests.test_families import ANSWERING_HEADS, BERT, SCORE, classes, close, head_of, packed_of, random
 
 U, V = torch.tensor([[1.0, 2.0]]), torch.tensor([[4.0, 1.0]])
@@ -199,8 +199,8 @@ def test_heads_have_as_many_parameters_as_their_formula(spec: Any, vectors: int,
 
 def test_a_size_that_is_left_out_stays_out_of_the_written_recipe() -> None:
     # TOML has no word for None
-    assert expand("head", HEADS, "dot", "x.toml") == {"name": "dot", "scaled": False, "bias": False}
-    assert expand("head", HEADS, {"name": "dot", "size": 8}, "x.toml") == {
+    assert expand_spec("head", HEADS, "dot", "x.toml") == {"name": "dot", "scaled": False, "bias": False}
+    assert expand_spec("head", HEADS, {"name": "dot", "size": 8}, "x.toml") == {
         "name": "dot", "size": 8, "scaled": False, "bias": False
     }  # fmt: skip
 
@@ -265,11 +265,11 @@ def apart(**settings: Any) -> TaskPlan:
     ids=str,
 )
 def test_the_reports_combinations_learn_and_answer(task: Any, plan: TaskPlan) -> None:
-    parts = TaskParts(BERT, task, plan, "x.toml")
+    parts = TaskModule(BERT, task, plan, "x.toml")
     output_BO = parts(random(8, 8), packed_of([3, 1, 2, 2]))
     labels_B = torch.arange(len(output_BO)) % 2
     loss = parts.loss(output_BO, labels_B)
-    assert loss.isfinite() and parts.loss.answers(output_BO).isfinite().all()
+    assert loss.isfinite() and parts.loss.predict(output_BO).isfinite().all()
     if list(parts.parameters()):
         loss.backward()
 
@@ -328,5 +328,5 @@ def test_the_reports_combinations_learn_and_answer(task: Any, plan: TaskPlan) ->
 )
 def test_heads_and_losses_that_do_not_fit_are_refused_by_name(task: Any, plan: TaskPlan, reason: str) -> None:
     with pytest.raises(UserError) as caught:
-        TaskParts(BERT, task, plan, "x.toml")
+        TaskModule(BERT, task, plan, "x.toml")
     assert str(caught.value) == f"x.toml: {reason}"

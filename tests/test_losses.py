@@ -62,7 +62,7 @@ def test_sigmoid_mse_is_in_the_unit_of_the_scores() -> None:
     loss = loss_of("sigmoid_mse", SCORE)
     # sigmoid 0 = 1/2 and sigmoid ln 4 = 4/5: scores 2.5 and 4
     output_B1 = torch.tensor([[0.0], [math.log(4)]])
-    assert close(loss.answers(output_B1), [2.5, 4.0])
+    assert close(loss.predict(output_B1), [2.5, 4.0])
     assert close(loss(output_B1, torch.tensor([4.0, 4.5])), (1.5**2 + 0.5**2) / 2)
 
 
@@ -99,7 +99,7 @@ def test_a_batch_in_which_nothing_varies_is_no_accident(name: str, output: list[
     value = loss(output_B1, torch.tensor(labels))
     value.backward()
     assert output_B1.grad is not None and output_B1.grad.norm() <= 1.1e4
-    assert value.isfinite() and loss.answers(output_B1).isfinite().all()
+    assert value.isfinite() and loss.predict(output_B1).isfinite().all()
     if name != "pearson_mse" and len(set(labels)) == 1:
         assert value == (name == "pearson") and not output_B1.grad.any()
     if len(set(labels)) > 1:
@@ -118,7 +118,7 @@ def test_answers_have_the_mean_and_spread_of_the_labels() -> None:
     loss = loss_of("pearson", SCORE)
     loss(torch.tensor([[-10.0], [0.0], [10.0]]), torch.tensor([1.0, 2.0, 3.0]))
     # outputs spread ten times as far around 0 as labels around 2
-    assert close(loss.answers(torch.tensor([[0.0], [5.0], [-100.0]])), [2.0, 2.5, 0.0])
+    assert close(loss.predict(torch.tensor([[0.0], [5.0], [-100.0]])), [2.0, 2.5, 0.0])
 
 
 def test_first_batches_count_alike() -> None:
@@ -135,16 +135,16 @@ def test_old_batches_are_forgotten() -> None:
     for _ in range(400):
         loss(torch.tensor([[-1.0], [1.0]]), labels_B)
     # .95^381 of the first are left
-    assert close(loss.answers(torch.tensor([[-1.0], [0.0], [1.0]])), [1.0, 2.0, 3.0], within=1e-2)
+    assert close(loss.predict(torch.tensor([[-1.0], [0.0], [1.0]])), [1.0, 2.0, 3.0], within=1e-2)
 
 
 def test_answers_are_learnt_only_while_training_and_are_saved() -> None:
     loss, other = loss_of("pearson", SCORE), loss_of("pearson", SCORE)
     loss(10 * OUTPUT, LABELS)
-    expected_B = loss.answers(10 * OUTPUT)
+    expected_B = loss.predict(10 * OUTPUT)
     loss.eval()(-OUTPUT, LABELS)
     other.load_state_dict(loss.state_dict())
-    assert torch.equal(loss.answers(10 * OUTPUT), expected_B) and torch.equal(other.answers(10 * OUTPUT), expected_B)
+    assert torch.equal(loss.predict(10 * OUTPUT), expected_B) and torch.equal(other.answers(10 * OUTPUT), expected_B)
 
 
 # ---- CoSENT -------------------------------------------------------------------------------------------

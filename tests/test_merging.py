@@ -11,7 +11,7 @@ import torch
 from minbert.config.recipe import Distillation
 from minbert.errors import UserError
 from minbert.inference.ensemble import Member
-from minbert.inference.predictor import Predictor, load
+from minbert.inference.predictor import Predictor, load_predictor
 from minbert.inference.saved_model import load_model
 from minbert.runs.directory import read_run
 from minbert.runs.merge import make_ensemble, make_soup
@@ -70,7 +70,7 @@ def test_the_teachers_weight_goes_from_start_to_end_over_the_stage(runs: list[Pa
     batch = ready.learning.loaders[name].draw(8, 128)
     ready.model.eval()
     output, loss, by_labels = ready.model(batch), ready.model.task(name).loss, torch.tensor(10.0)
-    by_teachers = (loss.answers(output) - teachers.answers(batch)).square().mean()
+    by_teachers = (loss.predict(output) - teachers.answers(batch)).square().mean()
     for done, weight in ((0.0, 0.8), (0.5, 0.5), (1.0, 0.2)):
         blended = teachers.blend(batch, loss, output, by_labels, done)
         assert blended.item() == pytest.approx((weight * by_teachers + (1 - weight) * 10).item(), rel=1e-5)
@@ -86,7 +86,7 @@ def test_a_student_comes_to_answer_as_its_teacher_does(runs: list[Path], tiny: P
     def apart() -> float:
         ready.model.eval()
         with torch.no_grad():
-            return distance(ready.model.answers(batch), teachers.answers(batch), 1.0).item()
+            return distance(ready.model.predict(batch), teachers.answers(batch), 1.0).item()
 
     before = apart()
     for _ in Loop(ready.model, ready.learning):
@@ -141,7 +141,7 @@ def numbers(model: Predictor, task: str) -> list[list[float]]:
 def test_an_ensemble_gives_the_mean_of_its_members_answers(runs: list[Path], tmp_path: Path) -> None:
     who = make_ensemble(runs, tmp_path / "both")
     assert who["sentiment"] == runs
-    members, together = [load(run) for run in runs], load(tmp_path / "both")
+    members, together = [load_predictor(run) for run in runs], load_predictor(tmp_path / "both")
     for task in ASKED:
         mean = np.mean([numbers(member, task) for member in members], axis=0)
         assert np.allclose(numbers(together, task), mean, atol=1e-6)
@@ -151,7 +151,7 @@ def test_an_ensemble_gives_the_mean_of_its_members_answers(runs: list[Path], tmp
 def test_an_ensemble_answers_files_as_it_answers_texts(runs: list[Path], tmp_path: Path) -> None:
     make_ensemble(runs, tmp_path / "both")
     source = write_csv(tmp_path / "in.csv", "sentence", [f'"{text}"' for text in ASKED["sentiment"]])
-    model = load(tmp_path / "both")
+    model = load_predictor(tmp_path / "both")
     done = model.predict_file("sentiment", source, tmp_path / "out.jsonl")
     assert done.answered == 3
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
@@ -177,7 +177,7 @@ def test_the_best_run_of_each_task_answers_it(runs: list[Path], tmp_path: Path) 
     for task, metric in (("sentiment", "accuracy"), ("similarity", "pearson")):
         scores = {run: read_run(run)["scores"][task][metric] for run in runs}
         assert who[task] == [max(scores, key=lambda run: scores[run])]
-        assert numbers(load(tmp_path / "best"), task) == numbers(load(who[task][0]), task)
+        assert numbers(load_predictor(tmp_path / "best"), task) == numbers(load_predictor(who[task][0]), task)
 
 
 def test_what_cannot_be_merged_is_refused(runs: list[Path], tiny: Path, tmp_path: Path) -> None:

@@ -13,15 +13,15 @@ import torch
 
 import minbert
 from minbert.config.loading import read_recipe
-from minbert.config.schema import build
+from minbert.config.schema import build_technique
 from minbert.config.task import Task
 from minbert.data.batch import Batch, encode_texts
 from minbert.data.packed import Packed
 from minbert.encoder.bert import NO_PORTS, SpecialTokens
-from minbert.encoder.dropout import Dropout, DropoutGenerator, dropping
+from minbert.encoder.dropout import Dropout, DropoutGenerator, dropout_rate
 from minbert.errors import UserError
-from minbert.model.heads.base import Place
-from minbert.model.heads.mlm import MaskedLanguageModel
+from minbert.model.heads.base import HeadContext
+from minbert.model.heads.mlm import MaskedLanguageModelHead
 from minbert.model.losses import LOSSES
 from minbert.model.pairings.simcse import SimCse
 from minbert.runs.events import Evaluated
@@ -46,7 +46,9 @@ def softmax_loss(*cosines: float, temperature: float = 0.5) -> float:
 
 def test_contrastive_is_its_equation() -> None:
     """u at 0 and 90 degrees, v at 10 and 60: cosines .985 and .5, .174 and .866."""
-    loss = build("loss", LOSSES, {"name": "contrastive", "positives": "all", "temperature": 0.5}, "test", FIVE)
+    loss = build_technique(
+        "loss", LOSSES, {"name": "contrastive", "positives": "all", "temperature": 0.5}, "test", FIVE
+    )
     cos = [math.cos(math.radians(d)) for d in (10, 60, 80, 30)]
     expected = (softmax_loss(cos[0], cos[1]) + softmax_loss(cos[3], cos[2])) / 2
     output = torch.cat([at(0, 90), at(10, 60)], 1)
@@ -57,14 +59,14 @@ def test_contrastive_is_its_equation() -> None:
 def test_only_pairs_that_belong_together_are_pulled_and_the_others_are_wrong_answers(
     task: Task, labels: list[float]
 ) -> None:
-    loss = build("loss", LOSSES, {"name": "contrastive", "temperature": 0.5}, "test", task)
+    loss = build_technique("loss", LOSSES, {"name": "contrastive", "temperature": 0.5}, "test", task)
     cos = [math.cos(math.radians(d)) for d in (10, 60)]
     found = loss(torch.cat([at(0, 90), at(10, 60)], 1), torch.tensor(labels))
     assert float(found) == pytest.approx(softmax_loss(*cos), rel=1e-4)
 
 
 def test_a_batch_without_a_pair_that_belongs_together_teaches_nothing() -> None:
-    loss = build("loss", LOSSES, "contrastive", "test", PAIR)
+    loss = build_technique("loss", LOSSES, "contrastive", "test", PAIR)
     output = torch.cat([at(0, 90), at(10, 60)], 1).requires_grad_()
     loss(output, torch.tensor([0, 0])).backward()
     assert output.grad is not None and not output.grad.any()
@@ -72,7 +74,7 @@ def test_a_batch_without_a_pair_that_belongs_together_teaches_nothing() -> None:
 
 def test_five_labels_do_not_say_what_belongs_together() -> None:
     with pytest.raises(UserError, match='set positives = "all"'):
-        build("loss", LOSSES, "contrastive", "test", FIVE)
+        build_technique("loss", LOSSES, "contrastive", "test", FIVE)
 
 
 # ---- hidden words ---------------------------------------------------------------------------------------
@@ -86,7 +88,7 @@ def asked(count: int = 40_000, seed: int = 0) -> tuple[Batch, Batch]:
     ids_T[::20], ids_T[19::20] = 1, 2
     packed = Packed(ids_T, torch.zeros_like(ids_T), torch.full((count // 20,), 20))
     batch = Batch("words", packed, None, np.arange(count // 20))
-    return batch, MaskedLanguageModel(Place(FIVE, bert, 1, 0)).prepare(batch)
+    return batch, MaskedLanguageModelHead(HeadContext(FIVE, bert, 1, 0)).prepare(batch)
 
 
 def test_fifteen_percent_are_asked_for_and_most_of_them_hidden() -> None:
@@ -110,13 +112,15 @@ def test_even_a_single_word_is_asked_for() -> None:
         bert = tiny_bert(seed)
         bert.special_tokens = SpecialTokens(1, 2, 3)
         packed = Packed(torch.tensor([1, 30, 2]), torch.zeros(3, dtype=torch.int64), torch.tensor([3]))
-        found = MaskedLanguageModel(Place(FIVE, bert, 1, 0)).prepare(Batch("words", packed, None, np.arange(1)))
+        found = MaskedLanguageModelHead(HeadContext(FIVE, bert, 1, 0)).prepare(
+            Batch("words", packed, None, np.arange(1))
+        )
         assert found.packed.masked_M.tolist() == [1]
 
 
 def test_guesses_are_made_by_the_encoders_own_word_vectors() -> None:
     bert = tiny_bert()
-    head = MaskedLanguageModel(Place(FIVE, bert, 1, 0))
+    head = MaskedLanguageModelHead(HeadContext(FIVE, bert, 1, 0))
     x_MD = torch.randn(3, 32)
     inner_MD = head.norm(torch.nn.functional.gelu(head.dense(x_MD)))
     torch.testing.assert_close(head(x_MD), inner_MD @ bert.embeddings.word.weight.T + head.bias)
@@ -127,7 +131,7 @@ def test_guesses_are_made_by_the_encoders_own_word_vectors() -> None:
 
 
 def test_not_knowing_any_word_costs_the_logarithm_of_the_vocabulary() -> None:
-    loss = build("loss", LOSSES, "mlm", "test", FIVE)
+    loss = build_technique("loss", LOSSES, "mlm", "test", FIVE)
     assert float(loss(torch.zeros(4, 30522), torch.tensor([0, 1, 2, 3]))) == pytest.approx(math.log(30522), rel=1e-6)
 
 
@@ -150,7 +154,7 @@ def test_each_pass_drops_at_a_rate_of_its_own() -> None:
     generator = DropoutGenerator(0)
     part, still = Dropout(0.1, generator), Dropout(0.0, generator)
     both = torch.nn.ModuleList([part, still])
-    with dropping(both, 0.5):
+    with dropout_rate(both, 0.5):
         assert (part.rate, still.rate) == (0.5, 0.0)
     assert part.rate == 0.1
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from minbert.config.schema import Spec, build
+from minbert.config.schema import Spec, build_technique
 from minbert.config.task import Task
 from minbert.data.packed import Packed
 from minbert.encoder.bert import CONFIGS, Bert, BertConfig
@@ -25,7 +25,7 @@ LENGTHS = [2, 5, 7, 3]
 
 
 def make(spec: Spec, bert: Bert, task: Task = PAIR) -> Pairing:
-    return build("pairing", PAIRINGS, spec, "test", bert, task)
+    return build_technique("pairing", PAIRINGS, spec, "test", bert, task)
 
 
 def packed_of(lengths: list[int]) -> Packed:

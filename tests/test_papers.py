@@ -14,7 +14,7 @@ from minbert.encoder.hub import KNOWN
 from minbert.runs.events import Finished
 from minbert.runs.run import start_run
 from minbert.training.loop import Loop
-from minbert.training.prepare import count_parameters, prepare
+from minbert.training.prepare import parameter_counts, prepare
 from tests.course import course_data
 
 PAPERS = [name for name in shipped_recipes() if name.startswith("papers/")]
@@ -88,7 +88,7 @@ def test_a_row_brings_the_rows_that_it_is_composed_of() -> None:
 def test_it_resolves_and_counts_its_parameters(name: str) -> None:
     skip_without_tagger(name)
     recipe = read_recipe(name)
-    counts = count_parameters(recipe, config_of(recipe.backbone))
+    counts = parameter_counts(recipe, config_of(recipe.backbone))
     assert (
         counts["encoder"]
         == {"bert-base": 109_482_240, "simcse-base": 109_482_240, "bert-large": 335_141_888}[recipe.backbone]
@@ -113,14 +113,14 @@ def test_it_resolves_and_counts_its_parameters(name: str) -> None:
     ],
 )
 def test_adapters_are_as_large_as_the_reports_say(name: str, adapters: int) -> None:
-    counts = count_parameters(read_recipe(name), CONFIGS["base"])
+    counts = parameter_counts(read_recipe(name), CONFIGS["base"])
     assert [task["adapters"] for task in counts["tasks"].values()] == [adapters] * 3
 
 
 @pytest.mark.parametrize("kind", ["heads-only", "fine-tune"])
 def test_report_d_table_3(kind: str) -> None:
     def own(model: str) -> list[int]:
-        counts = count_parameters(read_recipe(f"{D}/{model}-{kind}"), CONFIGS["base"])
+        counts = parameter_counts(read_recipe(f"{D}/{model}-{kind}"), CONFIGS["base"])
         free = counts["stages"][0]
         each = [task["own"] for task in counts["tasks"].values()]
         assert free == sum(each) + (counts["encoder"] if kind == "fine-tune" else 0)
@@ -131,8 +131,8 @@ def test_report_d_table_3(kind: str) -> None:
 
 
 def test_layers_that_tasks_share_are_counted_once() -> None:
-    assert count_parameters(read_recipe(f"{B}/shared-layer"), CONFIGS["base"])["shared"] == {"pairs": 768 * 769}
-    assert count_parameters(read_recipe(f"{A}/extended"), CONFIGS["base"])["shared"] == {"meet": 4 * 768 * 769}
+    assert parameter_counts(read_recipe(f"{B}/shared-layer"), CONFIGS["base"])["shared"] == {"pairs": 768 * 769}
+    assert parameter_counts(read_recipe(f"{A}/extended"), CONFIGS["base"])["shared"] == {"meet": 4 * 768 * 769}
 
 
 def test_settings_that_the_reports_name() -> None:
@@ -152,7 +152,7 @@ def test_settings_that_the_reports_name() -> None:
 
 
 def test_the_hybrid_curriculum_frees_the_encoder_in_even_epochs_only() -> None:
-    counts = count_parameters(read_recipe(f"{E}/low-rank-top"), CONFIGS["base"])
+    counts = parameter_counts(read_recipe(f"{E}/low-rank-top"), CONFIGS["base"])
     own = sum(task["own"] for task in counts["tasks"].values())
     assert counts["stages"] == [own, counts["total"]] * 10
 
@@ -220,5 +220,5 @@ def test_every_curriculum_of_the_documentation_can_be_trained(tmp_path: Path) ->
     for number, example in enumerate(examples):
         path = tmp_path / f"{number}.toml"
         path.write_text(example, encoding="utf-8")
-        counts = count_parameters(read_recipe(str(path)), CONFIGS["minilm"])
+        counts = parameter_counts(read_recipe(str(path)), CONFIGS["minilm"])
         assert counts["trainable"] == counts["total"]

@@ -10,15 +10,15 @@ from torch import Tensor
 from minbert.errors import UserError
 from minbert.inference.predictor import fill_vectors, load_encoder
 from minbert.model.poolings import POOLINGS
-from minbert.model.poolings.attention import Attention
+from minbert.model.poolings.attention import AttentionPooling
 from tests.test_families import POOLED, close, packed_of, random
 from tests.tiny import encoder_of, tiny_bert
 
 LENGTHS = [3, 1, 4]
 
 
-def attention_of(*weights: float) -> Attention:
-    pooling = Attention(encoder_of(len(weights)))
+def attention_of(*weights: float) -> AttentionPooling:
+    pooling = AttentionPooling(encoder_of(len(weights)))
     with torch.no_grad():
         pooling.score.weight.copy_(torch.tensor([weights]))
     return pooling
@@ -61,7 +61,7 @@ def test_attention_begins_close_to_the_mean() -> None:
     # another seed than the weights': from the same numbers, they would be made for each other
     x_TD, packed = random(sum(LENGTHS), 64, seed=1), packed_of(LENGTHS)
     torch.manual_seed(0)
-    fresh, mean = Attention(encoder_of(64)), POOLINGS["mean"](encoder_of(64))
+    fresh, mean = AttentionPooling(encoder_of(64)), POOLINGS["mean"](encoder_of(64))
     # a score is the sum of 64 products of N(0, 1) and N(0, .02): about .16
     assert close(fresh(x_TD, packed), mean(x_TD, packed), within=0.5)
     assert close(attention_of(*[0.0] * 64)(x_TD, packed), mean(x_TD, packed))

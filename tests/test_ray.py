@@ -71,7 +71,7 @@ def test_a_killed_worker_costs_nothing_but_time(cluster: str, here: Path, tiny: 
     end = time.monotonic() + 180
     while killed is None and time.monotonic() < end and driver.poll() is None:
         # half-way: it has steps behind it and is not done
-        for log in here.glob("far/cells/*/metrics.jsonl"):
+        for log in here.glob("far/trials/*/metrics.jsonl"):
             if len(log.read_text(encoding="utf-8").splitlines()) > 5 and not (log.parent / "result.json").is_file():
                 killed = json.loads((log.parent / "run.json").read_text(encoding="utf-8"))["pid"]
                 os.kill(killed, signal.SIGKILL)
@@ -87,7 +87,7 @@ def test_a_killed_worker_costs_nothing_but_time(cluster: str, here: Path, tiny: 
     assert len(found[0]) == 4
     scores = [{key: (row.state, row.scores) for key, row in rows.items()} for rows in found]
     assert scores[0] == scores[1]
-    resumed = [json.loads(path.read_text()).get("resumed") for path in here.glob("far/cells/*/run.json")]
+    resumed = [json.loads(path.read_text()).get("resumed") for path in here.glob("far/trials/*/run.json")]
     assert sum(bool(each) for each in resumed) == 1
 
 

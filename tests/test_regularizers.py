@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.func import functional_call
 
 from minbert.config.recipe import TaskPlan
-from minbert.config.schema import Spec, build
+from minbert.config.schema import Spec, build_technique
 from minbert.config.task import Task
 from minbert.data.batch import Batch, collate, encode_texts
 from minbert.data.tokenizer import Tokenizer
@@ -88,7 +88,7 @@ def batch_of(model: Model, task: str, text: Tokenizer) -> Batch:
 
 
 def make(spec: Spec, model: Model, task: str, seed: int = 0) -> Any:
-    return build("regularizer", REGULARIZERS, spec, "test", model, task, seed)
+    return build_technique("regularizer", REGULARIZERS, spec, "test", model, task, seed)
 
 
 def loss_with(model: Model, regularizers: Sequence[Regularizer], batch: Batch) -> Tensor:
@@ -225,7 +225,7 @@ def test_impossible_settings_are_refused(spec: Spec, message: str) -> None:
 
 
 def divergence_of(loss: str, task: str) -> Divergence:
-    return Divergence(build("loss", LOSSES, loss, "test", TASKS[task]))
+    return Divergence(build_technique("loss", LOSSES, loss, "test", TASKS[task]))
 
 
 def test_probabilities_differ_by_kl_both_ways() -> None:

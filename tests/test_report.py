@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from minbert.comparison.results import BETTER, NO_EVIDENCE, OVERALL, WORSE, Findings
+from minbert.comparison.results import BETTER, NO_EVIDENCE, OVERALL, WORSE, ComparisonResults
 from minbert.report import write_comparison, write_figures, write_run
 from minbert.report.charts.scatter import Point, front, staircase
 from minbert.report.numbers import amount, chance, fixed, octets, places, seconds, signed
@@ -32,15 +32,15 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def judged(findings: Findings, **verdicts: str) -> Findings:
+def judged(results: ComparisonResults, **verdicts: str) -> ComparisonResults:
     """The same findings with other verdicts on the overall score, by the first word of the label."""
-    contestants = tuple(
+    systems = tuple(
         replace(each, differences={OVERALL: difference(0.01, verdicts[each.label.split()[0]])})
         if each.label.split()[0] in verdicts
         else each
-        for each in findings.contestants
+        for each in results.systems
     )
-    return replace(findings, contestants=contestants)
+    return replace(results, systems=systems)
 
 
 # ---- words --------------------------------------------------------------------------------------------
@@ -55,13 +55,13 @@ def test_the_headline_follows_the_verdicts() -> None:
 
 
 def test_without_any_verdict_no_recipe_is_called_better() -> None:
-    findings = judged(whole(), gradient=NO_EVIDENCE, low=NO_EVIDENCE, smart=NO_EVIDENCE, frozen=NO_EVIDENCE)
-    assert headline(findings) == ("There is no evidence that any recipe differs from baseline in overall score.",)
+    results = judged(whole(), gradient=NO_EVIDENCE, low=NO_EVIDENCE, smart=NO_EVIDENCE, frozen=NO_EVIDENCE)
+    assert headline(results) == ("There is no evidence that any recipe differs from baseline in overall score.",)
 
 
 def test_several_ahead_are_named_with_the_range_of_their_differences() -> None:
-    findings = judged(whole(), gradient=BETTER, low=BETTER, smart=WORSE, frozen=WORSE)
-    ahead, behind = headline(findings)
+    results = judged(whole(), gradient=BETTER, low=BETTER, smart=WORSE, frozen=WORSE)
+    ahead, behind = headline(results)
     assert ahead.startswith("“gradient surgery” and “low rank” are ahead of baseline by 0.0100 to 0.0100")
     assert behind.startswith("baseline is ahead of smart and “frozen encoder”")
 
@@ -250,9 +250,9 @@ def test_markdown_without_figures_has_no_empty_headings_and_no_word_of_clicks(tm
 
 
 def test_markdown_tables_have_the_same_columns_in_every_row(tmp_path: Path) -> None:
-    findings = whole()
-    first = replace(findings.contestants[0], label="a | b\nc", changes=(("x", "a|b", "`c`"),))
-    write_comparison(replace(findings, contestants=(first, *findings.contestants[1:])), tmp_path)
+    results = whole()
+    first = replace(results.systems[0], label="a | b\nc", changes=(("x", "a|b", "`c`"),))
+    write_comparison(replace(results, systems=(first, *results.systems[1:])), tmp_path)
     width = None
     for line in read(tmp_path / "report.md").splitlines():
         cells = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else None

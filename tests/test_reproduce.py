@@ -14,11 +14,11 @@ from minbert.comparison import budget
 from minbert.comparison.budget import count_kinds, seconds_of, share_for, time_kinds, within
 from minbert.comparison.engines.local import Local
 from minbert.comparison.published import Row, choose_rows
-from minbert.comparison.reproduce import COLUMNS, Cost, Outcome, Reproduction, Settings, cells, markdown
-from minbert.comparison.results import Result
+from minbert.comparison.reproduce import COLUMNS, Cost, Outcome, Reproduction, Settings, markdown, trials
+from minbert.comparison.results import TrialResult
 from minbert.comparison.store import Store
 from minbert.config.loading import read_recipe
-from minbert.durations import seconds
+from minbert.durations import parse_duration
 from minbert.training.prepare import prepare
 from tests.course import course_data
 from tests.workbench import Minbert
@@ -33,10 +33,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_times_as_people_write_them() -> None:
-    assert [seconds(text) for text in ("90s", "5m", "1h", "300", "1.5 m")] == [90, 300, 3600, 300, 90]
+    assert [parse_duration(text) for text in ("90s", "5m", "1h", "300", "1.5 m")] == [90, 300, 3600, 300, 90]
     for wrong in ("5x", "", "-1m", "0", "m"):
         with pytest.raises(ValueError, match="is no time"):
-            seconds(wrong)
+            parse_duration(wrong)
 
 
 @pytest.fixture
@@ -125,12 +125,12 @@ def test_what_is_finished_is_kept_and_the_rest_goes_on(tiny: Path, data: Path, t
 
     # stopped after the first training
     first = work().train(Local(tmp_path, 1))
-    done = next(told for told in first if isinstance(told, Result))
+    done = next(told for told in first if isinstance(told, TrialResult))
     first.close()
     assert done.state == "finished"
     again = work()
     assert [outcome.failed for outcome in again.outcomes()] == ["", "not trained yet"]
-    results = [told for told in again.train(Local(tmp_path, 1)) if isinstance(told, Result)]
+    results = [told for told in again.train(Local(tmp_path, 1)) if isinstance(told, TrialResult)]
     assert results[0] == done
     three, four = again.outcomes()
     assert (three.failed, four.failed) == ("", "")
@@ -198,7 +198,7 @@ def test_a_line_has_published_and_measured_figures_beside_each_other() -> None:
     measured = {"sst": 0.4, "quora": 0.7, "sts": 0.2}
     outcome = Outcome(row, measured, cost=Cost(300, 1234, 5_000_000, 100, 50, 0.125), note="a note")
     # (.5 + .8 + .8) / 3 and (.4 + .7 + .6) / 3
-    assert cells(outcome) == [
+    assert trials(outcome) == [
         "x1", "X", "dev", "0.500", "0.800", "0.600", "0.700", "0.633 (mean)", "0.400", "0.700", "0.200", "0.567",
         "300", "1,234", "5,000,000", "100", "50", "12.50%", "a note",
     ]  # fmt: skip
@@ -214,14 +214,14 @@ def test_the_command_shows_a_failed_row_and_goes_on(minbert: Minbert, tiny: Path
     assert minbert(*words, "--out", out, "--report", report).code == 0
     lines = table_of(report)
     plan = json.loads((out / "compare.json").read_text(encoding="utf-8"))
-    keys = {cell["label"]: cell["key"] for cell in plan["cells"]}
-    measured = run_of(out / "cells" / keys["c4"])
+    keys = {trial["label"]: trial["key"] for trial in plan["trials"]}
+    measured = run_of(out / "trials" / keys["c4"])
     assert f"{measured['overall']:.3f}" in lines["c4"]
     # published, and by the common formula
     assert "| 0.529 | 0.777 | 0.472 | 0.681 | 0.593 (mean) |" in lines["c4"]
 
     # something of the user's where the training of c3 should go
-    folder = out / "cells" / keys["c3"]
+    folder = out / "trials" / keys["c3"]
     shutil.rmtree(folder)
     folder.write_text("keep me")
     store = Store(out / "results.sqlite")
@@ -231,7 +231,7 @@ def test_the_command_shows_a_failed_row_and_goes_on(minbert: Minbert, tiny: Path
     assert "c3: failed" in said.out and "is not a run" in said.out
     assert folder.read_text() == "keep me"
     assert "**failed:" in table_of(out / "report.md")["c3"]
-    assert run_of(out / "cells" / keys["c4"]) == measured
+    assert run_of(out / "trials" / keys["c4"]) == measured
 
 
 def test_a_row_composed_of_anothers_models_needs_no_training(

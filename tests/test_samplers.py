@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from minbert.config.schema import Spec, build
+from minbert.config.schema import Spec, build_technique
 from minbert.errors import UserError
 from minbert.training.samplers import SAMPLERS, Sampler, Supply
-from minbert.training.samplers.annealed import Annealed
-from minbert.training.samplers.prioritized import Prioritized
-from minbert.training.samplers.weighted import Weighted
+from minbert.training.samplers.annealed import AnnealedSampler
+from minbert.training.samplers.prioritized import PrioritizedSampler
+from minbert.training.samplers.weighted import WeightedSampler
 
 # what a sampler cannot be made without
 SPECS: dict[str, Spec] = {name: name for name in SAMPLERS} | {"fixed": {"name": "fixed", "weights": {"a": 3, "b": 1}}}
@@ -23,10 +23,10 @@ def sampler_of(spec: Spec, seed: int = 0, epochs: int = 10, **sizes: int) -> Any
     """Tasks of these sizes in batches of 4; left out: a has 1 example, b has 16."""
     sizes = sizes or {"a": 1, "b": 16}
     supply = Supply(sizes, {task: -(-size // 4) for task, size in sizes.items()}, epochs)
-    return build("sampler", SAMPLERS, spec, "x.toml: stage 0", supply, seed)
+    return build_technique("sampler", SAMPLERS, spec, "x.toml: stage 0", supply, seed)
 
 
-def shares_of(sampler: Weighted) -> dict[str, float]:
+def shares_of(sampler: WeightedSampler) -> dict[str, float]:
     return dict(zip(sampler.tasks, sampler.shares.tolist(), strict=True))
 
 
@@ -127,7 +127,7 @@ def test_huge_sizes_do_not_overflow() -> None:
 
 def test_the_annealed_exponent_falls_in_a_line_over_the_epochs() -> None:
     sampler = sampler_of("annealed", epochs=10)
-    assert isinstance(sampler, Annealed)
+    assert isinstance(sampler, AnnealedSampler)
     # 1 - .8 (e - 1) / 9
     expected = [1, 0.9111, 0.8222, 0.7333, 0.6444, 0.5556, 0.4667, 0.3778, 0.2889, 0.2]
     assert [sampler.exponent(epoch) for epoch in range(1, 11)] == pytest.approx(expected, abs=5e-5)
@@ -183,9 +183,9 @@ TRAIN = {"sst": 0.90, "quora": 0.88, "sts": 0.98}
 DEV = {"sst": 0.50, "quora": 0.84, "sts": 0.60}
 
 
-def prioritized(epochs: int = 4, **settings: Any) -> Prioritized:
+def prioritized(epochs: int = 4, **settings: Any) -> PrioritizedSampler:
     sampler = sampler_of({"name": "prioritized", **settings}, epochs=epochs, sst=1, quora=2, sts=1)
-    assert isinstance(sampler, Prioritized)
+    assert isinstance(sampler, PrioritizedSampler)
     return sampler
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minbert.comparison.results import Result
+from minbert.comparison.results import TrialResult
 from minbert.comparison.transfer import Variant, alone, does_sharing_help, labels_of, pair, sharing_variants, then
 from minbert.config.loading import read_recipe, recipe_from, shipped_recipes
 from minbert.config.recipe import Recipe, Stage
@@ -249,7 +249,7 @@ def test_results_become_gains_and_transfers(tiny: Path, tmp_path: Path) -> None:
     for number, variant in enumerate(everything):
         run = str(number)
         _, finished = run_all(variant.recipe, tmp_path / run)
-        results.append(Result(run, variant.label, 0, "finished", "", finished.scores, run=run))
+        results.append(TrialResult(run, variant.label, 0, "finished", "", finished.scores, run=run))
     tasks = recipe.read_tasks()
     won, moved = does_sharing_help(results, "both", list(recipe.tasks), tasks, tmp_path)
     scores = {(each.label, task): each.scores[task][tasks[task].metric] for each in results for task in each.scores}

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from minbert.comparison.contrasts import overall_pairs, overall_parts
-from minbert.comparison.results import BETTER, NO_EVIDENCE, WORSE, Difference
+from minbert.comparison.results import BETTER, NO_EVIDENCE, WORSE, ScoreDifference
 from minbert.comparison.statistics import (
     OF_CLASSES,
     Evidence,
@@ -37,7 +37,7 @@ def pairs_of(left: list[float], right: list[float], resampled: list[list[float]]
     return Pairs(np.array(left), np.array(right), np.array(resampled), np.zeros((3, len(left))))
 
 
-def judge(found: Evidence, others: int = 0) -> Difference:
+def judge(found: Evidence, others: int = 0) -> ScoreDifference:
     """One difference, tested together with others of which nothing is seen."""
     nothing = Evidence(0.0, 1.0, math.inf, 1.0, 1.0, None, None, 1)
     return judged([found, *[nothing] * others])[0]
@@ -186,8 +186,15 @@ def test_one_seed_goes_by_rows_and_the_normal_distribution() -> None:
 
 def test_models_that_answer_the_same_are_not_different() -> None:
     found = judge(evidence(pair_up("accuracy", THREE[0], [THREE[1][0]] * 2, [(0, 1)], [0], 50), best_is_one=True))
-    assert (found.value, found.low, found.high, found.p, found.p_rows, found.smallest) == (0, 0, 0, 1, 1, 0)
-    assert found.verdict == NO_EVIDENCE
+    assert (found.value, found.low, found.high, found.p, found.p_rows, found.minimum_detectable_effect) == (
+        0,
+        0,
+        0,
+        1,
+        1,
+        0,
+    )
+    assert found.result == NO_EVIDENCE
 
 
 def test_effect_and_errors_removed() -> None:
@@ -220,17 +227,17 @@ def test_verdicts_go_by_corrected_p() -> None:
     strong, weak, bad = (
         Evidence(value, 1.0, math.inf, p, 1.0, None, None, 1) for value, p in ((2.0, 0.01), (2.0, 0.03), (-3.0, 0.001))
     )
-    assert [each.verdict for each in judged([strong, weak, bad])] == [BETTER, BETTER, WORSE]
+    assert [each.result for each in judged([strong, weak, bad])] == [BETTER, BETTER, WORSE]
     # .03 x 2 with two more that show nothing
     nothing = Evidence(0.0, 1.0, math.inf, 0.9, 1.0, None, None, 1)
-    assert [each.verdict for each in judged([strong, weak, bad, nothing])][:3] == [BETTER, NO_EVIDENCE, WORSE]
+    assert [each.result for each in judged([strong, weak, bad, nothing])][:3] == [BETTER, NO_EVIDENCE, WORSE]
 
 
 def test_the_smallest_difference_that_can_be_seen() -> None:
     found = Evidence(0.0, 0.5, math.inf, 1.0, 1.0, None, None, 1)
     # normal quantiles: 97.5 % 1.959964, 80 % .841621; at .05 / 4: 99.375 % 2.497705
-    assert judge(found).smallest == close(0.5 * (1.959964 + 0.841621), 1e-6)
-    assert judge(found, others=3).smallest == close(0.5 * (2.497705 + 0.841621), 1e-6)
+    assert judge(found).minimum_detectable_effect == close(0.5 * (1.959964 + 0.841621), 1e-6)
+    assert judge(found, others=3).minimum_detectable_effect == close(0.5 * (2.497705 + 0.841621), 1e-6)
     # the interval is that of this difference by itself
     assert judge(found, others=3).high == close(0.5 * 1.959964, 1e-6)
 
@@ -313,7 +320,9 @@ def test_seeds_that_differ_only_row_by_row_raise_no_alarm_either() -> None:
 
 @pytest.mark.parametrize(("seeds", "rows", "both"), [(0.5, 10.0, 5.0), (1.0, 10.0, 10.0)])
 def test_the_smallest_difference_is_found_four_times_in_five(seeds: float, rows: float, both: float) -> None:
-    smallest = float(np.median([judge(each).smallest for each in simulate(0.0, seeds, rows, both, 200)]))
+    smallest = float(
+        np.median([judge(each).minimum_detectable_effect for each in simulate(0.0, seeds, rows, both, 200)])
+    )
     assert 0.7 <= rate(simulate(smallest, seeds, rows, both)) <= 0.9
 
 

@@ -17,7 +17,7 @@ from minbert.data.dataset import (
     BadRows,
     Dataset,
     balanced_weights,
-    held_out,
+    in_dev_split,
     infer_labels,
     locate,
     read_dataset,
@@ -546,7 +546,7 @@ def test_copies_of_a_text_stay_on_one_side(tmp_path: Path) -> None:
 
 
 def test_both_texts_of_a_pair_decide_its_side() -> None:
-    sides = {held_out(("same", f"other {i}"), 0.5) for i in range(20)}
+    sides = {in_dev_split(("same", f"other {i}"), 0.5) for i in range(20)}
     assert sides == {True, False}
 
 

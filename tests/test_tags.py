@@ -13,11 +13,11 @@ from minbert.config.recipe import TaskPlan
 from minbert.config.task import Task
 from minbert.data.batch import Layout, encode_texts
 from minbert.data.packed import Packed
-from minbert.data.pos_tags import QUOTES, TAGS, WORD, align, tag_pieces, tagger
+from minbert.data.pos_tags import POS_TAGS, QUOTES, TAGGED_WORD, align, tag_pieces, tagger
 from minbert.data.tokenizer import Tokenizer, Tokens
 from minbert.errors import UserError
 from minbert.inference.ensemble import Member
-from minbert.inference.loop import sequences_for
+from minbert.inference.loop import encode_for_task
 from minbert.inference.predictor import Predictor
 from minbert.inference.saved_model import load_model, save_model
 from minbert.model.multitask import Model
@@ -40,7 +40,7 @@ def text(tmp_path: Path) -> Tokenizer:
 
 def named(ragged: Tokens) -> list[str]:
     """The tags of each row, as words."""
-    return [" ".join(TAGS[i] for i in row) for row in np.split(ragged.flat, ragged.offsets[1:-1])]
+    return [" ".join(POS_TAGS[i] for i in row) for row in np.split(ragged.flat, ragged.offsets[1:-1])]
 
 
 def model_of(adapters: tuple[str, ...] = ("pos_tags",), **plan: object) -> Model:
@@ -54,7 +54,7 @@ def learned(model: Model, tag: str = "NOUN") -> Model:
     for name in TASKS:
         (adapter,) = model.task(name).adapters
         with torch.no_grad():
-            adapter.tag.weight[TAGS.index(tag)] = torch.linspace(-1, 1, 32)
+            adapter.tag.weight[POS_TAGS.index(tag)] = torch.linspace(-1, 1, 32)
     return model.eval()
 
 
@@ -92,12 +92,12 @@ def test_a_piece_has_the_tag_of_its_word(text: Tokenizer, sentence: str, pieces:
 
 def test_the_space_before_a_word_may_belong_to_its_piece() -> None:
     """As in tokenizers that work on bytes."""
-    assert [TAGS[i] for i in align("the dog runs", [(0, 3), (3, 7), (7, 12)], 8)] == ["DET", "NOUN", "VERB"]
+    assert [POS_TAGS[i] for i in align("the dog runs", [(0, 3), (3, 7), (7, 12)], 8)] == ["DET", "NOUN", "VERB"]
 
 
 def test_words_are_split_as_the_tagger_learned_them() -> None:
     sentence = "He can’t, cannot & won't; O'Brien's well-known 2nd U.S. film isn't 3.5... it'd"
-    words = [word[0] for word in WORD.finditer(sentence.translate(QUOTES))]
+    words = [word[0] for word in TAGGED_WORD.finditer(sentence.translate(QUOTES))]
     assert " ".join(words) == "He ca n't , can not & wo n't ; O'Brien 's well-known 2nd U.S. film is n't 3.5 ... it 'd"
 
 
@@ -155,7 +155,7 @@ def test_tags_go_where_their_tokens_go(text: Tokenizer, layout: Layout, ids: lis
     words = " ".join(text.tokenizer.id_to_token(int(i)) for i in packed.ids_T)
     assert words == " ".join(ids)
     assert packed.tags_T is not None and packed.tags_T.dtype == torch.int64
-    assert " ".join(TAGS[i] for i in packed.tags_T) == " ".join(tags)
+    assert " ".join(POS_TAGS[i] for i in packed.tags_T) == " ".join(tags)
 
 
 def test_tags_stay_with_the_tokens_of_a_part_and_of_the_first_places() -> None:
@@ -172,7 +172,7 @@ def test_tags_stay_with_the_tokens_of_a_part_and_of_the_first_places() -> None:
 def test_who_does_not_want_tags_gets_none(text: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does a plain task need the extra."""
     monkeypatch.setitem(sys.modules, "HanTa", None)
-    sequences = sequences_for(model_of(()), "alike", text, (NOUNS, NO_NOUNS))
+    sequences = encode_for_task(model_of(()), "alike", text, (NOUNS, NO_NOUNS))
     assert sequences.tags == () and sequences.pack(np.array([0])).tags_T is None
 
 
@@ -219,8 +219,8 @@ def test_tags_are_learned_in_a_run(tiny: Path, tmp_path: Path) -> None:
     predictor = minbert.load(tmp_path / "run")
     for part in predictor.model.tasks.values():
         (adapter,) = part.adapters
-        assert adapter.tag.weight[TAGS.index("NOUN")].any()
-        assert not adapter.tag.weight[TAGS.index("X")].any(), "no demo text has a word without a part of speech"
+        assert adapter.tag.weight[POS_TAGS.index("NOUN")].any()
+        assert not adapter.tag.weight[POS_TAGS.index("X")].any(), "no demo text has a word without a part of speech"
     assert predictor.predict("sentiment", ["A good film."])[0].label
 
 

@@ -40,7 +40,7 @@ def test_the_course_tasks_and_the_demo_tasks_are_shipped() -> None:
 def test_every_shipped_task_reads_and_says_what_it_is(name: str) -> None:
     task = read_task(name.split("/")[-1], name)
     assert task.about and task.files.train
-    assert task.kind == "score" or len(task.answers) == len(task.labels) >= 2
+    assert task.kind == "score" or len(task.display_labels) == len(task.labels) >= 2
 
 
 @pytest.mark.parametrize("name", standard_tasks())
@@ -88,7 +88,7 @@ def test_a_users_task_file_may_set_everything(tmp_path: Path) -> None:
         """,
     )
     task = read_task("mine", str(path))
-    assert task.answers == ("a bad one", "a good one") and task.label_keys == ("bad", "good")
+    assert task.display_labels == ("a bad one", "a good one") and task.label_keys == ("bad", "good")
     assert (task.metric, task.id, task.dev_split, task.max_length) == ("f1", "key", 0.2, 64)
     assert (task.class_weights, task.missing, task.delimiter) == ((1.0, 2.5), "skip", ";")
     assert (task.files.train, task.files.dev, task.folder) == ("train.csv", None, tmp_path)
@@ -108,7 +108,7 @@ def test_a_task_file_is_found_beside_the_recipe_that_names_it(tmp_path: Path) ->
 
 def test_labels_found_later_are_added(tmp_path: Path) -> None:
     task = read_task("mine", str(write(tmp_path, CLASSIFY))).with_labels(("a", "b"))
-    assert task.answers == ("a", "b")
+    assert task.display_labels == ("a", "b")
     assert task.with_class_weights((1.0, 3.0)).class_weights == (1.0, 3.0)
 
 

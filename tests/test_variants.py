@@ -5,16 +5,16 @@ from typing import Any, Literal
 
 import pytest
 
-from minbert.config.schema import build, convert, describe, fill, settings_of, split_spec
+from minbert.config.schema import build_technique, convert, describe_type, fill_settings, settings_of, split_spec
 from minbert.config.task import read_task
 from minbert.errors import UserError, did_you_mean
 from minbert.model.heads import HEADS
-from minbert.model.heads.base import Place
-from minbert.model.heads.linear import Linear
+from minbert.model.heads.base import HeadContext
+from minbert.model.heads.linear import LinearHead
 from tests.tiny import encoder_of
 
 WHERE = "recipes/x.toml"
-PLACE = Place(read_task("sst"), encoder_of(4), vectors=1, outputs=5)
+PLACE = HeadContext(read_task("sst"), encoder_of(4), vectors=1, outputs=5)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class Technique:
 
 def made(**settings: Any) -> dict[str, Any]:
     """The settings that reach the technique."""
-    return build("thing", {"it": Technique}, {"name": "it", **settings}, WHERE, "given").settings
+    return build_technique("thing", {"it": Technique}, {"name": "it", **settings}, WHERE, "given").settings
 
 
 def refusal(**settings: Any) -> str:
@@ -57,21 +57,21 @@ def refusal(**settings: Any) -> str:
 
 def test_a_misspelt_setting_is_named_with_its_file_and_the_right_spelling() -> None:
     with pytest.raises(UserError) as caught:
-        build("head", HEADS, {"name": "linear", "dropuot": 0.1}, WHERE, PLACE)
+        build_technique("head", HEADS, {"name": "linear", "dropuot": 0.1}, WHERE, PLACE)
     assert str(caught.value) == ("recipes/x.toml: unknown setting 'dropuot' of head 'linear'. Did you mean 'dropout'?")
 
 
 def test_a_setting_like_no_other_is_answered_with_the_known_ones() -> None:
     with pytest.raises(UserError) as caught:
-        build("head", HEADS, {"name": "linear", "zzz": 1}, WHERE, PLACE)
+        build_technique("head", HEADS, {"name": "linear", "zzz": 1}, WHERE, PLACE)
     expected = "recipes/x.toml: unknown setting 'zzz' of head 'linear'. Known: bias, dropout, features."
     assert str(caught.value) == expected
 
 
 def test_a_technique_is_built_from_its_bare_name_or_from_a_table() -> None:
-    plain = build("head", HEADS, "linear", WHERE, PLACE)
-    tuned = build("head", HEADS, {"name": "linear", "dropout": 0.25}, WHERE, PLACE)
-    assert isinstance(plain, Linear) and isinstance(tuned, Linear)
+    plain = build_technique("head", HEADS, "linear", WHERE, PLACE)
+    tuned = build_technique("head", HEADS, {"name": "linear", "dropout": 0.25}, WHERE, PLACE)
+    assert isinstance(plain, LinearHead) and isinstance(tuned, LinearHead)
     assert (plain.dropout.rate, tuned.dropout.rate) == (0.1, 0.25)
 
 
@@ -82,7 +82,7 @@ def test_the_recipe_cannot_write_what_the_program_gives() -> None:
 
 def test_an_unknown_technique_suggests_the_closest() -> None:
     with pytest.raises(UserError) as caught:
-        build("head", HEADS, "liner", WHERE, PLACE)
+        build_technique("head", HEADS, "liner", WHERE, PLACE)
     assert str(caught.value) == "recipes/x.toml: unknown head 'liner'. Did you mean 'linear'?"
 
 
@@ -155,8 +155,8 @@ def test_a_setting_without_default_is_required() -> None:
         about: str = field(default="")
 
     with pytest.raises(UserError, match=r"^recipes/x.toml: thing 'it' needs the setting 'size'\.$"):
-        fill(Needs, {"about": "y"}, WHERE, "thing 'it'")
-    assert fill(Needs, {"size": 1}, WHERE, "thing 'it'") == Needs(size=1)
+        fill_settings(Needs, {"about": "y"}, WHERE, "thing 'it'")
+    assert fill_settings(Needs, {"size": 1}, WHERE, "thing 'it'") == Needs(size=1)
 
 
 def test_what_a_technique_says_against_a_value_becomes_a_message_for_the_user() -> None:
@@ -167,7 +167,7 @@ def test_labels_may_mix_types_and_keep_them() -> None:
     hint = tuple[str | int | float | bool, ...]
     values = convert([0, 1.5, "a", True], hint, WHERE, "labels")
     assert values == (0, 1.5, "a", True) and [type(v) for v in values] == [int, float, str, bool]
-    assert describe(hint) == "a list of strings or whole numbers or numbers or true or false"
+    assert describe_type(hint) == "a list of strings or whole numbers or numbers or true or false"
 
 
 def test_suggestions_say_so_when_there_is_nothing_to_suggest() -> None:

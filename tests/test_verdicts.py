@@ -11,15 +11,15 @@ import pytest
 import tomli_w
 
 from minbert.comparison.contrasts import Question, differences_between, gains, transfers
-from minbert.comparison.ranking import Verdicts, band, give_verdicts
-from minbert.comparison.results import BETTER, NO_EVIDENCE, OVERALL, WORSE, Cost, Result
+from minbert.comparison.ranking import Ranking, band, rank_systems
+from minbert.comparison.results import BETTER, NO_EVIDENCE, OVERALL, WORSE, TrialCost, TrialResult
 from minbert.config.task import Task
 from minbert.data.dataset import Dataset
 from minbert.data.metrics import overall, score
 from minbert.errors import UserError
-from minbert.inference.formats import write_answers
+from minbert.inference.formats import write_predictions
 from minbert.runs.directory import read_run
-from minbert.runs.predictions import read_predictions
+from minbert.runs.predictions import read_dev_predictions
 from tests.workbench import demo_recipe, run_all
 
 ROWS = 200
@@ -46,12 +46,12 @@ def write_run(folder: Path, task: Task, answers: Any, labels: Any = None, texts:
     (folder / "tasks" / f"{task.name}.toml").write_text(tomli_w.dumps(task.as_settings()), encoding="utf-8")
     count = len(labels)
     examples = Dataset((texts[:count],) * len(task.text), labels, [str(i) for i in range(count)], [], Path())
-    write_answers(folder / "predictions" / f"{task.name}-dev.csv", task, examples, answers)
+    write_predictions(folder / "predictions" / f"{task.name}-dev.csv", task, examples, answers)
 
 
-def train(folder: Path, label: str, seed: int, skills: dict[str, float], **recipe: Any) -> Result:
+def train(folder: Path, label: str, seed: int, skills: dict[str, float], **recipe: Any) -> TrialResult:
     """What a training of this skill leaves behind."""
-    run = f"cells/{label}-{seed}"
+    run = f"trials/{label}-{seed}"
     scores = {}
     for name, skill in skills.items():
         answers = answers_of(TASKS[name], skill, hash_of(label, seed))
@@ -63,8 +63,8 @@ def train(folder: Path, label: str, seed: int, skills: dict[str, float], **recip
     ]
     steps.append({"step": 20, "cosines": {"mood like": 0.1 * seed}})
     (folder / run / "metrics.jsonl").write_text("\n".join(map(json.dumps, steps)) + "\n")
-    cost = Cost(10.0 + seed, 20, 1000, 50, 7, 1e6, 2e6)
-    return Result(label + str(seed), label, seed, "finished", "", scores, None, cost, run)
+    cost = TrialCost(10.0 + seed, 20, 1000, 50, 7, 1e6, 2e6)
+    return TrialResult(label + str(seed), label, seed, "finished", "", scores, None, cost, run)
 
 
 def hash_of(label: str, seed: int) -> int:
@@ -75,7 +75,7 @@ SKILLS = {"plain": (0.7, 0.3), "strong": (0.95, 0.6), "weak": (0.5, 0.1), "like-
 
 
 @pytest.fixture(scope="module")
-def comparison(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Result]]:
+def comparison(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[TrialResult]]:
     folder = tmp_path_factory.mktemp("comparison")
     results = [
         train(folder, label, seed, {"mood": mood, "like": like}, rate=mood, share=seed / 10, heads={"mood": label})
@@ -86,9 +86,9 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Res
 
 
 @pytest.fixture(scope="module")
-def verdicts(comparison: tuple[Path, list[Result]]) -> Verdicts:
+def verdicts(comparison: tuple[Path, list[TrialResult]]) -> Ranking:
     folder, results = comparison
-    return give_verdicts(results, list(SKILLS), "plain", TASKS, folder)
+    return rank_systems(results, list(SKILLS), "plain", TASKS, folder)
 
 
 # ---- predictions --------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def test_scores_from_a_runs_predictions_are_the_runs_own(tiny: Path, tmp_path: P
     scores = read_run(tmp_path / "run")["scores"]
     kinds = set()
     for name, found in scores.items():
-        read = read_predictions(tmp_path / "run", name)
+        read = read_dev_predictions(tmp_path / "run", name)
         kinds.add(read.task.kind)
         # scores are written with four digits, probabilities with six; ranks may meet in the fourth
         assert score(read.task, read.answers, read.labels) == pytest.approx(found, abs=2e-3 if "mse" in found else 1e-6)
@@ -113,7 +113,7 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
     task = replace(MOOD, text=("prediction",))
     answers = np.array([[0.25, 0.75]] * 6 + [[0.9999999, 1e-7]])
     write_run(tmp_path, task, answers, np.array([0, 1, 0, 1, 0, 1, 0]), texts)
-    read = read_predictions(tmp_path, "mood")
+    read = read_dev_predictions(tmp_path, "mood")
     assert read.texts == (texts,) and read.ids == ["0", "1", "2", "3", "4", "5", "6"]
     assert read.labels.tolist() == [0, 1, 0, 1, 0, 1, 0]
     # what is 0 in six digits is not impossible
@@ -123,7 +123,7 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
 def test_answers_stay_what_they_were_though_rounded_probabilities_are_equal(tmp_path: Path) -> None:
     answers = np.array([[0.4999999, 0.5000001], [0.5000001, 0.4999999]])
     write_run(tmp_path, MOOD, answers, np.array([1, 0]))
-    assert read_predictions(tmp_path, "mood").answers.argmax(1).tolist() == [1, 0]
+    assert read_dev_predictions(tmp_path, "mood").answers.argmax(1).tolist() == [1, 0]
 
 
 def last_line(change: Callable[[str], str]) -> Callable[[str], str]:
@@ -154,40 +154,40 @@ def test_torn_files_are_refused_with_the_next_step(tmp_path: Path, change: Calla
     path = tmp_path / "predictions/mood-dev.csv"
     path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
     with pytest.raises(UserError, match=f"mood-dev.csv: .*{message}") as wrong:
-        read_predictions(tmp_path, "mood")
+        read_dev_predictions(tmp_path, "mood")
     assert "minbert train" in wrong.value.next_step
 
 
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     write_run(tmp_path, MOOD, answers_of(MOOD, 1.0, 0))
     with pytest.raises(UserError, match="has no task 'like'"):
-        read_predictions(tmp_path, "like")
+        read_dev_predictions(tmp_path, "like")
     (tmp_path / "predictions/mood-dev.csv").unlink()
     with pytest.raises(UserError, match="no such file, so the run's answers are not known"):
-        read_predictions(tmp_path, "mood")
+        read_dev_predictions(tmp_path, "mood")
 
 
 # ---- a whole comparison -------------------------------------------------------------------------------
 
 
-def test_recipes_are_ranked_summarised_and_judged(verdicts: Verdicts) -> None:
+def test_recipes_are_ranked_summarised_and_judged(verdicts: Ranking) -> None:
     assert verdicts.measures == ("mood.accuracy", "like.mse", OVERALL)
-    assert [each.label for each in verdicts.contestants][:1] == ["strong"]
-    assert verdicts.contestants[-1].label == "weak" and verdicts.complete and verdicts.seeds == (0, 1, 2)
-    by_label = {each.label: each for each in verdicts.contestants}
+    assert [each.label for each in verdicts.systems][:1] == ["strong"]
+    assert verdicts.systems[-1].label == "weak" and verdicts.complete and verdicts.seeds == (0, 1, 2)
+    by_label = {each.label: each for each in verdicts.systems}
     # three recipes against the baseline, on three measures
     assert verdicts.tested == 9 and not by_label["plain"].differences
-    assert {name: each.verdict for name, each in by_label["strong"].differences.items()} == {
+    assert {name: each.result for name, each in by_label["strong"].differences.items()} == {
         "mood.accuracy": BETTER, "like.mse": BETTER, OVERALL: BETTER,
     }  # fmt: skip
-    assert by_label["weak"].differences["mood.accuracy"].verdict == WORSE
-    assert by_label["like-plain"].differences["mood.accuracy"].verdict == NO_EVIDENCE
+    assert by_label["weak"].differences["mood.accuracy"].result == WORSE
+    assert by_label["like-plain"].differences["mood.accuracy"].result == NO_EVIDENCE
 
 
 def test_a_difference_is_that_of_the_means_with_more_being_better(
-    verdicts: Verdicts, comparison: tuple[Path, list[Result]]
+    verdicts: Ranking, comparison: tuple[Path, list[TrialResult]]
 ) -> None:
-    by_label = {each.label: each for each in verdicts.contestants}
+    by_label = {each.label: each for each in verdicts.systems}
     plain, strong = by_label["plain"].summaries, by_label["strong"].summaries
     accuracy, errors = by_label["strong"].differences["mood.accuracy"], by_label["strong"].differences["like.mse"]
     assert accuracy.value == pytest.approx(strong["mood.accuracy"].mean - plain["mood.accuracy"].mean)
@@ -199,29 +199,31 @@ def test_a_difference_is_that_of_the_means_with_more_being_better(
     assert plain[OVERALL].values[0] == pytest.approx(overall(first.scores, TASKS))
 
 
-def test_the_order_of_the_results_changes_nothing(verdicts: Verdicts, comparison: tuple[Path, list[Result]]) -> None:
+def test_the_order_of_the_results_changes_nothing(
+    verdicts: Ranking, comparison: tuple[Path, list[TrialResult]]
+) -> None:
     folder, results = comparison
     mixed = [results[i] for i in np.random.default_rng(0).permutation(len(results))]
-    assert give_verdicts(mixed, list(SKILLS), "plain", TASKS, folder) == verdicts
+    assert rank_systems(mixed, list(SKILLS), "plain", TASKS, folder) == verdicts
 
 
-def test_what_a_recipe_has_that_the_baseline_has_not(verdicts: Verdicts) -> None:
-    by_label = {each.label: each for each in verdicts.contestants}
+def test_what_a_recipe_has_that_the_baseline_has_not(verdicts: Ranking) -> None:
+    by_label = {each.label: each for each in verdicts.systems}
     # neither seed nor share, nor what it says about itself
     assert by_label["strong"].changes == (("rate", "0.7", "0.95"), ("heads.mood", "plain", "strong"))
     assert by_label["plain"].changes == () and by_label["strong"].about == "strong"
 
 
-def test_costs_and_curves_are_means_over_seeds(verdicts: Verdicts) -> None:
-    strong = verdicts.contestants[0]
+def test_costs_and_curves_are_means_over_seeds(verdicts: Ranking) -> None:
+    strong = verdicts.systems[0]
     # seeds 0, 1, 2: 10, 11, 12 seconds; at step 10, .1, .2 and .3
-    assert strong.cost == Cost(11.0, 20, 1000, 50, 7, 1e6, 2e6)
+    assert strong.cost == TrialCost(11.0, 20, 1000, 50, 7, 1e6, 2e6)
     curve = strong.curves["mood.accuracy"]
     assert curve.steps == (10.0, 20.0) and curve.mean == pytest.approx((0.2, 0.3))
     assert (curve.low[0], curve.high[0]) == (pytest.approx(0.1), pytest.approx(0.3))
     assert strong.curves[OVERALL].mean == (0.5, 0.5) and "like.mse" not in strong.curves
     assert strong.cosines["mood", "like"].mean == (pytest.approx(0.1),)
-    assert strong.runs[1] == "cells/strong-1"
+    assert strong.runs[1] == "trials/strong-1"
 
 
 def test_seeds_that_were_measured_at_other_steps_are_read_between_them() -> None:
@@ -231,7 +233,7 @@ def test_seeds_that_were_measured_at_other_steps_are_read_between_them() -> None
     assert curve.high[3] - curve.low[3] == 0
 
 
-def test_failed_and_missing_cells_are_left_out_and_named(comparison: tuple[Path, list[Result]]) -> None:
+def test_failed_and_missing_cells_are_left_out_and_named(comparison: tuple[Path, list[TrialResult]]) -> None:
     folder, results = comparison
     changed = []
     for each in results:
@@ -241,9 +243,9 @@ def test_failed_and_missing_cells_are_left_out_and_named(comparison: tuple[Path,
             changed.append(replace(each, state="missing", scores={}))
         elif (each.label, each.seed) != ("plain", 2):
             changed.append(each)
-    found = give_verdicts(changed, list(SKILLS), "plain", TASKS, folder)
-    by_label = {each.label: each for each in found.contestants}
-    assert not found.complete and found.contestants[-1].label == "weak"
+    found = rank_systems(changed, list(SKILLS), "plain", TASKS, folder)
+    by_label = {each.label: each for each in found.systems}
+    assert not found.complete and found.systems[-1].label == "weak"
     weak, strong = by_label["weak"], by_label["strong"]
     assert weak.failed == dict.fromkeys(range(3), "out of memory")
     assert not weak.summaries and not weak.differences and weak.cost is None
@@ -266,18 +268,18 @@ def test_failed_and_missing_cells_are_left_out_and_named(comparison: tuple[Path,
 def test_runs_on_other_dev_rows_are_not_compared(tmp_path: Path, labels: Any, texts: list[str], message: str) -> None:
     one, two = (train(tmp_path, label, 0, {"mood": 0.7}) for label in ("plain", "strong"))
     write_run(tmp_path / two.run, MOOD, answers_of(MOOD, 0.9, 1)[: len(labels)], labels, texts)
-    found = give_verdicts([two, one], ["strong", "plain"], "plain", {"mood": MOOD}, tmp_path)
-    strong = found.contestants[-1]
+    found = rank_systems([two, one], ["strong", "plain"], "plain", {"mood": MOOD}, tmp_path)
+    strong = found.systems[-1]
     assert not found.complete and not strong.differences and not strong.summaries
-    assert f"cells/strong-0: its dev rows of task 'mood' {message} they are not those of" in strong.failed[0]
+    assert f"trials/strong-0: its dev rows of task 'mood' {message} they are not those of" in strong.failed[0]
     with pytest.raises(UserError, match="its dev rows of task 'mood'"):
         differences_between({0: Question("mood.accuracy", [two], [one])}, {"mood": MOOD}, tmp_path)
 
 
 def test_with_one_task_the_overall_score_is_not_tested_twice(tmp_path: Path) -> None:
     results = [train(tmp_path, label, 0, {"mood": skill}) for label, skill in (("plain", 0.7), ("strong", 0.9))]
-    found = give_verdicts(results, ["plain", "strong"], "plain", TASKS, tmp_path)
-    strong = found.contestants[0]
+    found = rank_systems(results, ["plain", "strong"], "plain", TASKS, tmp_path)
+    strong = found.systems[0]
     # the other task was not measured
     assert found.measures == ("mood.accuracy", OVERALL) and found.tested == 1
     assert strong.differences[OVERALL] == strong.differences["mood.accuracy"]
@@ -286,33 +288,33 @@ def test_with_one_task_the_overall_score_is_not_tested_twice(tmp_path: Path) -> 
 def test_a_recipe_of_fewer_tasks_is_compared_on_those_and_not_overall(tmp_path: Path) -> None:
     both = [train(tmp_path, "plain", seed, {"mood": 0.7, "like": 0.3}) for seed in (0, 1)]
     fewer = [train(tmp_path, "strong", seed, {"mood": 0.9}) for seed in (0, 1)]
-    found = give_verdicts([*both, *fewer], ["strong", "plain"], "plain", TASKS, tmp_path)
-    assert [each.label for each in found.contestants] == ["plain", "strong"] and found.tested == 1
-    assert list(found.contestants[1].differences) == list(found.contestants[1].summaries) == ["mood.accuracy"]
+    found = rank_systems([*both, *fewer], ["strong", "plain"], "plain", TASKS, tmp_path)
+    assert [each.label for each in found.systems] == ["plain", "strong"] and found.tested == 1
+    assert list(found.systems[1].differences) == list(found.systems[1].summaries) == ["mood.accuracy"]
 
 
 # ---- groups of runs -----------------------------------------------------------------------------------
 
 
 def test_a_single_difference_is_the_one_of_the_whole_comparison(
-    verdicts: Verdicts, comparison: tuple[Path, list[Result]]
+    verdicts: Ranking, comparison: tuple[Path, list[TrialResult]]
 ) -> None:
     folder, results = comparison
     groups = {label: [each for each in results if each.label == label] for label in SKILLS}
     asked = {
         measure: Question(measure, groups["strong"], groups["plain"][::-1]) for measure in ("mood.accuracy", OVERALL)
     }
-    whole = verdicts.contestants[0].differences
+    whole = verdicts.systems[0].differences
     for measure, found in differences_between(asked, TASKS, folder).items():
         assert (found.p, found.p_rows) == (pytest.approx(whole[measure].p), whole[measure].p_rows)
 
 
-def test_gains_and_transfers(comparison: tuple[Path, list[Result]]) -> None:
+def test_gains_and_transfers(comparison: tuple[Path, list[TrialResult]]) -> None:
     folder, results = comparison
     plain, strong = ([each for each in results if each.label == label] for label in ("plain", "strong"))
     failed = [replace(each, state="failed") for each in plain]
     found = gains({"mood": plain, "like": failed}, strong, TASKS, folder)
-    assert [each.task for each in found] == ["mood"] and found[0].difference.verdict == BETTER
+    assert [each.task for each in found] == ["mood"] and found[0].difference.result == BETTER
     assert found[0].together.mean - found[0].alone.mean == pytest.approx(found[0].difference.value)
     (moved,) = transfers({"mood": strong}, {("like", "mood", "then"): plain}, TASKS, folder)
-    assert (moved.source, moved.target, moved.how, moved.difference.verdict) == ("like", "mood", "then", WORSE)
+    assert (moved.source, moved.target, moved.how, moved.difference.result) == ("like", "mood", "then", WORSE)

@@ -5,7 +5,7 @@ import re
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
-def seconds(text: str) -> float:
+def parse_duration(text: str) -> float:
     """ "90s", "5m", "1.5 h", "300"; ValueError if it is none, or no time at all."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text.strip())
     if found is None or float(found[1]) == 0:

@@ -18,7 +18,7 @@ class UserError(Exception):
         return UserError, (self.problem, self.next_step)
 
 
-def shown(path: Path) -> str:
+def short_path(path: Path) -> str:
     """A path as a message should name it: as short as it can be from here."""
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 

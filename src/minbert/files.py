@@ -25,10 +25,10 @@ def write_text(path: Path, text: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     aside.replace(path)
-    sync(path.parent)
+    fsync_path(path.parent)
 
 
-def sync(path: Path) -> None:
+def fsync_path(path: Path) -> None:
     """Wait until a file's content, or a folder's list of names, is on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -37,21 +37,21 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
-def put_in_place(aside: Path, folder: Path) -> None:
+def replace_folder(aside: Path, folder: Path) -> None:
     """A finished folder takes the place of another; until then the old one is there, as it is or as `.old`."""
     for path in aside.rglob("*"):
-        sync(path)
-    sync(aside)
+        fsync_path(path)
+    fsync_path(aside)
     old = folder.with_name(folder.name + ".old")
     if folder.exists():
         shutil.rmtree(old, ignore_errors=True)
         folder.rename(old)
     aside.rename(folder)
-    sync(folder.parent)
+    fsync_path(folder.parent)
     shutil.rmtree(old, ignore_errors=True)
 
 
-def hold(folder: Path) -> IO[str]:
+def hold_lock(folder: Path) -> IO[str]:
     """A folder's lock, until the file is closed: the system takes it back when the process ends, however it ends."""
     lock = (folder / "lock").open("a+", encoding="utf-8")
     try:
@@ -69,19 +69,19 @@ def hold(folder: Path) -> IO[str]:
 
 def differences(then: Any, now: Any) -> Iterator[tuple[str, Any, Any]]:
     """What two nested tables do not have in common: dotted name, then, now; "left out" where it is not there."""
-    before, after = dict(leaves(then)), dict(leaves(now))
+    before, after = dict(config_leaves(then)), dict(config_leaves(now))
     for name in {**before, **after}:
         if before.get(name) != after.get(name):
             yield name, before.get(name, "left out"), after.get(name, "left out")
 
 
-def leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+def config_leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     """{"a": {"b": [1, 2]}} -> ("a.b.0", 1), ("a.b.1", 2)."""
     if not isinstance(value, Mapping | list) or not value:
         yield name, value
         return
     for key, inner in value.items() if isinstance(value, Mapping) else enumerate(value):
-        yield from leaves(inner, f"{name}.{key}" if name else str(key))
+        yield from config_leaves(inner, f"{name}.{key}" if name else str(key))
 
 
 def sha256(path: Path) -> str:

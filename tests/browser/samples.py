@@ -13,17 +13,17 @@ from minbert.comparison.results import (
     NO_EVIDENCE,
     OVERALL,
     WORSE,
-    Contestant,
-    Cost,
+    ComparisonResults,
     Curve,
-    Difference,
-    Findings,
     Gain,
+    ScoreDifference,
     Summary,
+    System,
     Transfer,
+    TrialCost,
 )
 from minbert.config.task import Task
-from minbert.runs.predictions import Predictions
+from minbert.runs.predictions import DevPredictions
 
 HOSTILE = "<script>alert('label')</script>"
 TASKS = {
@@ -48,19 +48,19 @@ def summary(centre: float, spread: tuple[float, ...] = SPREAD) -> Summary:
     return Summary(mean(found), stdev(found), mean(found) - half, mean(found) + half, values)
 
 
-def difference(value: float, verdict: str, half: float = 0.0062, p: float | None = None) -> Difference:
+def difference(value: float, verdict: str, half: float = 0.0062, p: float | None = None) -> ScoreDifference:
     p = p if p is not None else (0.31 if verdict == NO_EVIDENCE else 0.0004)
-    return Difference(
+    return ScoreDifference(
         value=value,
         low=value - half,
         high=value + half,
         p=p,
         corrected=min(1.0, p * 9),
         p_rows=p / 2,
-        smallest=half * 1.4,
+        minimum_detectable_effect=half * 1.4,
         effect=value / 0.004,
         errors_removed=value / (1 - BASE[OVERALL]),
-        verdict=verdict,
+        result=verdict,
         seeds=5,
     )
 
@@ -71,14 +71,14 @@ def curve(end: float, band: float = 0.008) -> Curve:
     return Curve(steps, line, tuple(y - band for y in line), tuple(y + band for y in line))
 
 
-def contestant(
-    label: str, about: str, gain: float, verdict: str, cost: Cost, changes: tuple[tuple[str, str, str], ...] = ()
-) -> Contestant:
+def system(
+    label: str, about: str, gain: float, verdict: str, cost: TrialCost, changes: tuple[tuple[str, str, str], ...] = ()
+) -> System:
     is_base = not changes
     weights = {"sst.accuracy": 1.6, "quora.accuracy": 0.5, "sts.pearson": 1.1, OVERALL: 1.0}
     verdicts = {"sst.accuracy": verdict, "quora.accuracy": NO_EVIDENCE, "sts.pearson": NO_EVIDENCE, OVERALL: verdict}
     wobble = SPREAD[len(label) % 5 :] + SPREAD[: len(label) % 5]
-    return Contestant(
+    return System(
         label=label,
         about=about,
         changes=changes,
@@ -94,63 +94,63 @@ def contestant(
             ("sst", "sts"): curve(-0.02 + gain, 0.03),
             ("quora", "sts"): curve(0.31 + gain, 0.04),
         },
-        runs={seed: f"cells/{label}-{seed}" for seed in SEEDS},
+        runs={seed: f"trials/{label}-{seed}" for seed in SEEDS},
     )
 
 
-def whole() -> Findings:
+def whole() -> ComparisonResults:
     """Five recipes, all verdicts, sharing."""
-    contestants = (
-        contestant(
+    systems = (
+        system(
             "gradient surgery",
             "PCGrad: conflicting gradients are projected",
             0.0147,
             BETTER,
-            Cost(741, 1200, 9.1e6, 23_400_000, 22_800_000, 1.92e9, 91.4e6),
+            TrialCost(741, 1200, 9.1e6, 23_400_000, 22_800_000, 1.92e9, 91.4e6),
             (("balancer.kind", "sum", "pcgrad"), ("stages.0.sampler.kind", "round_robin", "all_at_once")),
         ),
-        contestant(
+        system(
             "low rank",
             "a rank-8 update in every layer, the rest frozen",
             0.0021,
             NO_EVIDENCE,
-            Cost(402, 1200, 5.2e6, 23_100_000, 420_000, 1.18e9, 88.1e6),
+            TrialCost(402, 1200, 5.2e6, 23_100_000, 420_000, 1.18e9, 88.1e6),
             (("tasks.sst.adapters.0.kind", "left out", "lora"), ("stages.0.trainable", "all", "task parts")),
         ),
-        contestant(
+        system(
             "baseline",
             "three heads on one encoder",
             0.0,
             "",
-            Cost(600, 1200, 7.6e6, 22_720_000, 22_720_000, 1.6e9, 90.9e6),
+            TrialCost(600, 1200, 7.6e6, 22_720_000, 22_720_000, 1.6e9, 90.9e6),
         ),
-        contestant(
+        system(
             "smart",
             "adversarial smoothness",
             -0.0018,
             NO_EVIDENCE,
-            Cost(1390, 1200, 7.6e6, 22_720_000, 22_720_000, 2.31e9, 90.9e6),
+            TrialCost(1390, 1200, 7.6e6, 22_720_000, 22_720_000, 2.31e9, 90.9e6),
             (
                 ("tasks.sst.regularizers.0.kind", "left out", "smart"),
                 ("tasks.sst.regularizers.0.weight", "left out", "1.0"),
             ),
         ),
-        contestant(
+        system(
             "frozen encoder",
             "heads only",
             -0.0662,
             WORSE,
-            Cost(188, 1200, 7.6e6, 22_720_000, 9_200, 0.74e9, 90.9e6),
+            TrialCost(188, 1200, 7.6e6, 22_720_000, 9_200, 0.74e9, 90.9e6),
             (("stages.0.trainable", "all", "heads"),),
         ),
     )
-    return Findings(
+    return ComparisonResults(
         title="Five ways to share one encoder",
         baseline="baseline",
         tasks=TASKS,
         measures=MEASURES,
         seeds=SEEDS,
-        contestants=contestants,
+        systems=systems,
         complete=True,
         budget="10 minutes of training a cell",
         backbone="all-MiniLM-L6-v2",
@@ -185,10 +185,10 @@ def whole() -> Findings:
     )
 
 
-def broken() -> Findings:
+def broken() -> ComparisonResults:
     """The same with a hostile label, a failed and a missing training, and a recipe without any result."""
-    findings = whole()
-    first, second, *rest = findings.contestants
+    results = whole()
+    first, second, *rest = results.systems
     first = replace(first, label=HOSTILE, failed={15: "the loss is not a number from step 40 on <b>"}, missing=(14,))
     nothing = replace(
         second,
@@ -202,20 +202,20 @@ def broken() -> Findings:
         missing=SEEDS,
     )
     return replace(
-        findings,
-        contestants=(first, second, *rest, nothing),
+        results,
+        systems=(first, second, *rest, nothing),
         complete=False,
         beside={f"alone: {HOSTILE}": {11: "out of memory <b>"}},
-        reservations=("The trainings are not all alike in their devices: cpu (3), <b>cuda:0</b> (2).",),
+        caveats=("The trainings are not all alike in their devices: cpu (3), <b>cuda:0</b> (2).",),
     )
 
 
-def one_seed() -> Findings:
+def one_seed() -> ComparisonResults:
     """One seed, one task, two recipes; no sharing."""
-    findings = whole()
+    results = whole()
     names = ("sst.accuracy", OVERALL)
 
-    def cut(each: Contestant) -> Contestant:
+    def cut(each: System) -> System:
         return replace(
             each,
             seeds=SEEDS[:1],
@@ -227,17 +227,17 @@ def one_seed() -> Findings:
             cosines={},
         )
 
-    chosen = tuple(cut(each) for each in findings.contestants[1:3])
+    chosen = tuple(cut(each) for each in results.systems[1:3])
     tasks = {"sst": TASKS["sst"]}
     return replace(
-        findings, tasks=tasks, measures=names, seeds=SEEDS[:1], contestants=chosen, tested=2, gains=(), transfers=()
+        results, tasks=tasks, measures=names, seeds=SEEDS[:1], systems=chosen, tested=2, gains=(), transfers=()
     )
 
 
 # ---- a run --------------------------------------------------------------------------------------------
 
 
-def predictions(shift: int = 0) -> tuple[Predictions, Predictions]:
+def predictions(shift: int = 0) -> tuple[DevPredictions, DevPredictions]:
     """A classify task and a score task of 120 rows; `shift` makes another run of it."""
     generator = np.random.default_rng(7)
     words = ["a", "good", "film", "with", "no", "plot", "but", "great", "story", "three", "dull", "actors", "nobody"]
@@ -261,8 +261,8 @@ def predictions(shift: int = 0) -> tuple[Predictions, Predictions]:
     gold_N = generator.random(120) * 5
     scores_N = 0.8 * gold_N + 0.6 + generator.normal(0, 0.4 + shift * 0.1, 120)
     return (
-        Predictions(films, ids, (texts,), labels_N, probabilities_NC),
-        Predictions(pairs, ids, (texts, texts[::-1]), gold_N, scores_N),
+        DevPredictions(films, ids, (texts,), labels_N, probabilities_NC),
+        DevPredictions(pairs, ids, (texts, texts[::-1]), gold_N, scores_N),
     )
 
 

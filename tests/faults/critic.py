@@ -9,7 +9,7 @@ import torch
 from minbert.config.recipe import TaskPlan
 from minbert.config.task import Task
 from minbert.encoder.bert import BertConfig
-from minbert.inference.predictor import Predictor, load
+from minbert.inference.predictor import Predictor, load_predictor
 from minbert.inference.saved_model import save_model
 from minbert.model.multitask import Model
 from tests.tiny import WORDS, tiny_bert, tiny_tokenizer, tiny_vocabulary
@@ -49,7 +49,7 @@ def critic(run: Path, layers: int = 2) -> Path:
 
 
 def critic_of(run: Path) -> Predictor:
-    return load(run, "fp32")
+    return load_predictor(run, "fp32")
 
 
 def reviews(count: int, seed: int = 0) -> list[str]:

@@ -16,20 +16,17 @@ from typing import Any
 
 import torch
 
-from minbert import files as durable
+from minbert import files
 from minbert.config.loading import read_recipe
-from minbert.inference import saved_model as saved
-from minbert.runs import checkpoint, run
-from minbert.runs import directory as rundir
-from minbert.runs import fit as learn
-from minbert.runs import metrics_log as log
+from minbert.inference import saved_model
+from minbert.runs import checkpoint, directory, fit, metrics_log, run
 from minbert.runs.fit import SaveEvery
 from minbert.runs.run import resume_run, start_run
-from minbert.training import loop as trainer
+from minbert.training import loop
 from tests.faults.hashes import run_hash
 from tests.faults.killing import in_child
 
-WATCHED = {module.__file__ for module in (checkpoint, durable, learn, log, run, rundir, saved, trainer)}
+WATCHED = {module.__file__ for module in (checkpoint, files, fit, metrics_log, run, directory, saved_model, loop)}
 
 
 class Clock:

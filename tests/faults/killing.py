@@ -19,8 +19,8 @@ import torch
 from minbert import files as durable
 from minbert.data import chunks
 from minbert.inference import job, journal
-from minbert.inference.job import parts_of, rejects_of
-from minbert.inference.predict_file import Bulk
+from minbert.inference.job import partial_folder, rejects_of
+from minbert.inference.predict_file import FilePrediction
 from minbert.inference.predictor import Predictor
 from tests.faults.critic import critic_of
 
@@ -46,7 +46,7 @@ class Clock:
 
 def answer(predictor: Predictor, source: Path, output: Path, clock: Clock, resume: bool) -> None:
     sys.settrace(clock)
-    for _ in Bulk(predictor.members, ["mood", "stars"], source, output, resume=resume):
+    for _ in FilePrediction(predictor.members, ["mood", "stars"], source, output, resume=resume):
         pass
     sys.settrace(None)
 
@@ -66,7 +66,7 @@ def in_child(work: Callable[[], None]) -> int:
 
 def main(run: Path, source: Path, output: Path, times: int) -> None:
     torch.set_num_threads(1)
-    chunks.ROWS = ROWS
+    chunks.CHUNK_ROWS = ROWS
     predictor = critic_of(run)
     whole = output.with_name(f"whole-{output.name}")
     count = whole.with_name("count")
@@ -83,7 +83,7 @@ def main(run: Path, source: Path, output: Path, times: int) -> None:
         ends = [in_child(lambda n=instant: answer(predictor, source, output, Clock(n), False))]  # type: ignore[misc]
         # once more, somewhere in what is left; then to the end
         for last in (instant // 3 + 20, None):
-            if not output.exists() or parts_of(output).exists():
+            if not output.exists() or partial_folder(output).exists():
                 ends += [in_child(lambda n=last: answer(predictor, source, output, Clock(n), True))]  # type: ignore[misc]
         same = output.exists() and output.read_bytes() == whole.read_bytes()
         rejects = [rejects_of(path).read_bytes() for path in (output, whole)]

@@ -15,7 +15,7 @@ def peak() -> float:
 
 
 if __name__ == "__main__":
-    chunks.ROWS = int(sys.argv.pop(1)) or chunks.ROWS
+    chunks.CHUNK_ROWS = int(sys.argv.pop(1)) or chunks.CHUNK_ROWS
     try:
         main()
     finally:

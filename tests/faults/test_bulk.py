@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from minbert.data.readers import read_columns
-from minbert.inference.job import parts_of, rejects_of
+from minbert.inference.job import partial_folder, rejects_of
 from tests.faults.critic import critic, reviews, write_reviews
 from tests.workbench import Minbert
 
@@ -91,10 +91,10 @@ def test_15_the_command_itself_killed_from_outside(minbert: Minbert, run: Path, 
     words = ["predict", run, "--tasks", "mood,stars", "--input", source, "--output"]
     whole, output = tmp_path / "whole.csv", tmp_path / "out.csv"
     assert end(start(*words, whole, rows=100))[0] == 0
-    journal = parts_of(output) / "journal.jsonl"
+    journal = partial_folder(output) / "journal.jsonl"
     for number, chunks in enumerate((3, 12)):
         process = start(*words, output, *(["--resume"] if number else []), rows=100)
-        wait_for(lambda enough=chunks: parts_of(output).exists() and lines_in(journal) >= enough, process)  # type: ignore[misc]
+        wait_for(lambda enough=chunks: partial_folder(output).exists() and lines_in(journal) >= enough, process)  # type: ignore[misc]
         process.send_signal(signal.SIGKILL)
         assert end(process)[0] == -signal.SIGKILL
         assert not output.exists()
@@ -113,12 +113,12 @@ def test_15_a_stopped_command_says_how_to_go_on(run: Path, tmp_path: Path, numbe
     source = write_reviews(tmp_path / "in.csv", reviews(20_000))
     output = tmp_path / "out.csv"
     process = start("predict", run, "mood", "--input", source, "--output", output, rows=100)
-    wait_for(lambda: lines_in(parts_of(output) / "journal.jsonl") >= 2, process)
+    wait_for(lambda: lines_in(partial_folder(output) / "journal.jsonl") >= 2, process)
     process.send_signal(number)
     code, said, _ = end(process)
     assert code == 128 + number
     assert f"--output {output} --resume" in said and "Traceback" not in said
-    assert not output.exists() and lines_in(parts_of(output) / "journal.jsonl") >= 2
+    assert not output.exists() and lines_in(partial_folder(output) / "journal.jsonl") >= 2
 
 
 # ---- 16: bad rows -------------------------------------------------------------------------------------

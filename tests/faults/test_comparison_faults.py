@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from minbert.comparison.results import Cost, Result
+from minbert.comparison.results import TrialCost, TrialResult
 from minbert.comparison.store import Store
 
-COST = Cost(1.5, 10, 1000, 2000, 1000, 3e8, 9e7)
+COST = TrialCost(1.5, 10, 1000, 2000, 1000, 3e8, 9e7)
 WRITER = """
 import sys
 from pathlib import Path
@@ -36,8 +36,8 @@ def minbert(*words: object, **options: object) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)  # type: ignore[call-overload, no-any-return]
 
 
-def cells(folder: Path) -> dict[str, dict[str, object]]:
-    return {path.parent.name: json.loads(path.read_text()) for path in folder.glob("cells/*/run.json")}
+def trials(folder: Path) -> dict[str, dict[str, object]]:
+    return {path.parent.name: json.loads(path.read_text()) for path in folder.glob("trials/*/run.json")}
 
 
 def small(tiny: Path, *more: object) -> list[object]:
@@ -57,8 +57,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_result_comes_back_as_it_was(tmp_path: Path) -> None:
     store = Store(tmp_path / "results.sqlite")
-    good = Result("k", "a", 3, "finished", "", {"sst": {"accuracy": 0.5, "f1": 0.25}}, 0.5, COST, "cells/k")
-    bad = Result("l", "a", 4, "failed", "loss is not a number", run="cells/l")
+    good = TrialResult("k", "a", 3, "finished", "", {"sst": {"accuracy": 0.5, "f1": 0.25}}, 0.5, COST, "trials/k")
+    bad = TrialResult("l", "a", 4, "failed", "loss is not a number", run="trials/l")
     store.put(bad)
     store.put(good)
     store.put(good)
@@ -105,9 +105,9 @@ def test_12_a_killed_driver_goes_on_and_trains_each_cell_once(here: Path, tiny: 
         driver = minbert(*words, start_new_session=True)
         time.sleep(1.0)
         end = time.monotonic() + 60
-        before = len(list(here.glob("cmp/cells/*/result.json")))
+        before = len(list(here.glob("cmp/trials/*/result.json")))
         while driver.poll() is None and time.monotonic() < end:
-            if len(list(here.glob("cmp/cells/*/result.json"))) > before:
+            if len(list(here.glob("cmp/trials/*/result.json"))) > before:
                 break
             time.sleep(0.05)
         driver.send_signal(signal.SIGKILL)
@@ -127,16 +127,16 @@ def test_12_a_killed_driver_goes_on_and_trains_each_cell_once(here: Path, tiny: 
     again = Store(here / "again" / "results.sqlite").results()
     assert {key: row.scores for key, row in again.items()} == {key: row.scores for key, row in rows.items()}
     # and asked once more nothing is trained
-    written = {path: path.stat().st_mtime_ns for path in here.glob("cmp/cells/*/run.json")}
+    written = {path: path.stat().st_mtime_ns for path in here.glob("cmp/trials/*/run.json")}
     last = minbert(*words)
     last.communicate()
-    assert {path: path.stat().st_mtime_ns for path in here.glob("cmp/cells/*/run.json")} == written
+    assert {path: path.stat().st_mtime_ns for path in here.glob("cmp/trials/*/run.json")} == written
     # even if the table is lost: it is made again from the cells
     for path in here.glob("cmp/results.sqlite*"):
         path.unlink()
     minbert(*words).communicate()
     assert Store(here / "cmp" / "results.sqlite").results() == rows
-    assert {path: path.stat().st_mtime_ns for path in here.glob("cmp/cells/*/run.json")} == written
+    assert {path: path.stat().st_mtime_ns for path in here.glob("cmp/trials/*/run.json")} == written
 
 
 def test_13_a_failed_cell_is_shown_and_the_ranking_says_incomplete(here: Path, tiny: Path) -> None:
@@ -158,9 +158,9 @@ def test_13_a_failed_cell_is_shown_and_the_ranking_says_incomplete(here: Path, t
 def test_a_killed_worker_is_a_failed_cell_and_the_others_go_on(here: Path, tiny: Path) -> None:
     driver = minbert(*small(tiny, "--out", "cmp", "--steps", 60))
     end = time.monotonic() + 60
-    while not cells(here / "cmp") and time.monotonic() < end:
+    while not trials(here / "cmp") and time.monotonic() < end:
         time.sleep(0.05)
-    about = next(iter(cells(here / "cmp").values()))
+    about = next(iter(trials(here / "cmp").values()))
     os.kill(int(str(about["pid"])), signal.SIGKILL)
     out, _ = driver.communicate()
     assert driver.returncode == 1
@@ -176,12 +176,12 @@ def test_a_killed_worker_is_a_failed_cell_and_the_others_go_on(here: Path, tiny:
 def test_an_interrupted_driver_lets_its_cells_save_themselves(here: Path, tiny: Path) -> None:
     driver = minbert(*small(tiny, "--out", "cmp", "--steps", 400))
     end = time.monotonic() + 60
-    while not list(here.glob("cmp/cells/*/metrics.jsonl")) and time.monotonic() < end:
+    while not list(here.glob("cmp/trials/*/metrics.jsonl")) and time.monotonic() < end:
         time.sleep(0.05)
     time.sleep(1.0)
     driver.send_signal(signal.SIGTERM)
     _, err = driver.communicate()
     assert driver.returncode == 143
     assert "The same command goes on" in err
-    assert {str(about["state"]) for about in cells(here / "cmp").values()} == {"interrupted"}
-    assert list(here.glob("cmp/cells/*/checkpoints/step-*"))
+    assert {str(about["state"]) for about in trials(here / "cmp").values()} == {"interrupted"}
+    assert list(here.glob("cmp/trials/*/checkpoints/step-*"))

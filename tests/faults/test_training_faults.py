@@ -17,8 +17,8 @@ import tomli_w
 from minbert.config.loading import read_recipe
 from minbert.config.recipe import Recipe
 from minbert.errors import UserError
-from minbert.runs.checkpoint import complete
-from minbert.runs.directory import list_runs, locked, read_run
+from minbert.runs.checkpoint import complete_checkpoints
+from minbert.runs.directory import list_runs, lock_run, read_run
 from minbert.runs.events import Evaluated, Event, Finished, Started, Stopped
 from minbert.runs.fit import SaveEvery
 from minbert.runs.run import resume_run, start_run
@@ -82,12 +82,12 @@ def test_2_a_run_stopped_after_any_step_ends_as_if_it_had_never_stopped(name: st
     finish(start_run(recipe, whole))
     with pytest.raises(Stopped):
         # the first looks are those after the first steps, the later ones come while an epoch is measured
-        list(start_run(recipe, parts, asked=asked_after(1)))
+        list(start_run(recipe, parts, stop_requested=asked_after(1)))
     stops = 0
     while True:
         try:
             # longer each time: what is measured half is measured anew
-            finish(resume_run(parts, asked=asked_after(2 + 2 * stops)))
+            finish(resume_run(parts, stop_requested=asked_after(2 + 2 * stops)))
             break
         except Stopped:
             stops += 1
@@ -99,7 +99,7 @@ def test_2_a_run_stopped_after_any_step_ends_as_if_it_had_never_stopped(name: st
 
 def test_checkpoints_come_as_often_as_asked_and_old_ones_go(tiny: Path, tmp_path: Path) -> None:
     events = start_run(recipe_of(tiny), tmp_path / "run", every=SaveEvery(steps=2, keep=2))
-    seen = [tuple(sorted(complete(tmp_path / "run" / "checkpoints"))) for _ in events]
+    seen = [tuple(sorted(complete_checkpoints(tmp_path / "run" / "checkpoints"))) for _ in events]
     assert set(seen) >= {(2,), (2, 4), (4, 6), (6, 8)}
     assert max(map(len, seen)) == 2
 
@@ -120,8 +120,8 @@ def stopped_at_4(tiny: Path, tmp_path: Path) -> Path:
     """A run with the checkpoints of steps 2 and 4, stopped after the fourth."""
     run = tmp_path / "run"
     with pytest.raises(Stopped):
-        list(start_run(recipe_of(tiny), run, every=SaveEvery(steps=2), asked=asked_after(4)))
-    assert sorted(complete(run / "checkpoints")) == [2, 4]
+        list(start_run(recipe_of(tiny), run, every=SaveEvery(steps=2), stop_requested=asked_after(4)))
+    assert sorted(complete_checkpoints(run / "checkpoints")) == [2, 4]
     return run
 
 
@@ -185,7 +185,7 @@ def test_7_changed_data_is_refused(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(tomli_w.dumps(task), encoding="utf-8")
     recipe = recipe_of(tiny, 'tasks=["own"]', f"tasks.own.task={tmp_path / 'own.toml'}")
     with pytest.raises(Stopped):
-        list(start_run(recipe, tmp_path / "run", asked=asked_after(3)))
+        list(start_run(recipe, tmp_path / "run", stop_requested=asked_after(3)))
     with (tmp_path / "own.csv").open("a", encoding="utf-8") as file:
         file.write("99999,one more,4\n")
     with pytest.raises(UserError, match="data: own train has changed"):
@@ -210,7 +210,7 @@ def test_a_finished_run_is_not_resumed(tiny: Path, tmp_path: Path) -> None:
 
 def test_10_two_processes_cannot_have_one_run(stopped_at_4: Path) -> None:
     with (
-        locked(stopped_at_4),
+        lock_run(stopped_at_4),
         pytest.raises(UserError, match=rf"process {os.getpid()} on .* is at work there"),
     ):
         list(resume_run(stopped_at_4))
@@ -222,7 +222,7 @@ def test_8_a_loss_that_is_no_number_fails_the_run_and_keeps_the_last_checkpoint(
         list(start_run(wild, tmp_path / "run", every=SaveEvery(steps=1)))
     about = read_run(tmp_path / "run")
     assert about["state"] == "failed" and "became" in about["reason"]
-    assert complete(tmp_path / "run" / "checkpoints")
+    assert complete_checkpoints(tmp_path / "run" / "checkpoints")
 
 
 def test_runs_are_listed_with_how_they_ended(stopped_at_4: Path, tiny: Path) -> None:
@@ -267,7 +267,7 @@ def test_3_a_signal_saves_and_names_the_command_that_resumes(
     _, said = process.communicate(timeout=60)
     assert process.returncode == code
     assert f"minbert resume {run}" in said.replace("\n", "")
-    assert complete(run / "checkpoints") and read_run(run)["state"] == "interrupted"
+    assert complete_checkpoints(run / "checkpoints") and read_run(run)["state"] == "interrupted"
 
 
 @pytest.mark.slow
@@ -338,7 +338,7 @@ def test_4_a_full_disk_leaves_the_last_checkpoint_whole_and_names_path_and_bytes
     assert "Traceback" not in done.stderr
     said = done.stderr.replace("\n", "")
     assert "step-000004" in said and "bytes" in said
-    assert sorted(complete(run / "checkpoints")) == [2]
+    assert sorted(complete_checkpoints(run / "checkpoints")) == [2]
     assert json.loads((run / "run.json").read_text("utf-8"))["state"] == "failed"
     assert "resuming from step 2" in notes_of(run)
 
@@ -402,7 +402,7 @@ def test_11_bad_rows_are_named_before_training_and_left_out_only_when_asked(
 
 def test_3_a_signal_while_the_finished_model_is_measured_stops_it_too(tiny: Path, tmp_path: Path) -> None:
     run, recipe, trained = tmp_path / "run", recipe_of(tiny), []
-    events = start_run(recipe, run, asked=lambda: signal.SIGTERM if len(trained) == 2 else None)
+    events = start_run(recipe, run, stop_requested=lambda: signal.SIGTERM if len(trained) == 2 else None)
     with pytest.raises(Stopped):
         for event in events:
             # after the evaluation of the second and last epoch, only the final measurement is left

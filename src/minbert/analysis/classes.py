@@ -42,7 +42,7 @@ def analyze_classes(task: Task, probabilities_NC: Array, labels_N: Array) -> Cla
     f1_C = divide(2 * precision_C * recall_C, precision_C + recall_C)
     columns = (each.tolist() for each in (precision_C, recall_C, f1_C, true_C, answered_C))
     return Classes(
-        labels=tuple(LabelScore(*row) for row in zip(task.answers, *columns, strict=True)),
+        labels=tuple(LabelScore(*row) for row in zip(task.display_labels, *columns, strict=True)),
         confusion=tuple(tuple(row) for row in counts_CC.tolist()),
         matthews=matthews(counts_CC),
         calibration=calibrate(probabilities_NC, labels_N),

@@ -9,7 +9,7 @@ import numpy as np
 
 from minbert.config.recipe import Recipe
 from minbert.config.task import Task
-from minbert.data.dataset import Dataset, same_examples
+from minbert.data.dataset import Dataset, example_keys
 from minbert.training.prepare import Prepared, Split, prepare
 
 
@@ -52,7 +52,7 @@ class Report:
 def check_recipe(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False) -> Report:
     """All that a training run does before its first step, and a look at the data."""
     ready = prepare(recipe, data_root, skip_bad_rows)
-    keys = {(part, name): same_examples(each.examples.texts) for part, name, each in parts_of(ready)}
+    keys = {(part, name): example_keys(each.examples.texts) for part, name, each in parts_of(ready)}
     parts = [report_part(ready, part, name, each, keys[part, name]) for part, name, each in parts_of(ready)]
     leaks = [
         find_leak(dev, train, keys["dev", dev], keys["train", train], ready.dev[dev].examples)
@@ -90,7 +90,7 @@ def balance(task: Task, examples: Dataset) -> dict[str, float]:
     assert examples.labels is not None
     if task.kind == "classify":
         counts = np.bincount(examples.labels, minlength=len(task.labels))
-        return dict(zip(task.answers, (counts / counts.sum()).tolist(), strict=True))
+        return dict(zip(task.display_labels, (counts / counts.sum()).tolist(), strict=True))
     edges = np.linspace(task.range[0], task.range[1], 6)
     counts, _ = np.histogram(examples.labels, edges)
     names = [f"{low:g}-{high:g}" for low, high in pairwise(edges)]

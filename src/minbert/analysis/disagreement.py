@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 from minbert.analysis.rows import losses_of, spelled
 from minbert.data.metrics import Array
 from minbert.errors import UserError
-from minbert.runs.predictions import Predictions
+from minbert.runs.predictions import DevPredictions
 
 # rows shown, each way
 MOST = 100
@@ -46,7 +46,7 @@ class Disagreement:
     second_better: tuple[Contrast, ...]
 
 
-def disagree(first: Predictions, second: Predictions, names: tuple[str, str]) -> Disagreement:
+def disagree(first: DevPredictions, second: DevPredictions, names: tuple[str, str]) -> Disagreement:
     check_same_rows(first, second, names)
     losses_N, other_N = losses_of(first), losses_of(second)
     if first.task.kind == "classify":
@@ -75,7 +75,7 @@ def disagree(first: Predictions, second: Predictions, names: tuple[str, str]) ->
     )
 
 
-def check_same_rows(first: Predictions, second: Predictions, names: tuple[str, str]) -> None:
+def check_same_rows(first: DevPredictions, second: DevPredictions, names: tuple[str, str]) -> None:
     """Counts of disagreements mean something only where both answered the same questions."""
     task, wrong = first.task.name, ""
     if first.task.choices != second.task.choices:
@@ -94,7 +94,7 @@ def check_same_rows(first: Predictions, second: Predictions, names: tuple[str, s
         )
 
 
-def contrast(first: Predictions, second: Predictions, row: int, loss: float, other: float) -> Contrast:
+def contrast(first: DevPredictions, second: DevPredictions, row: int, loss: float, other: float) -> Contrast:
     task = first.task
     one, two = (
         each.answers[row].argmax() if task.kind == "classify" else each.answers[row] for each in (first, second)

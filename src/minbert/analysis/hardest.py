@@ -9,7 +9,7 @@ from minbert.analysis.regression import fifth_of
 from minbert.analysis.rows import losses_of, spelled
 from minbert.analysis.tags import tags_at
 from minbert.data.metrics import Array
-from minbert.runs.predictions import Predictions
+from minbert.runs.predictions import DevPredictions
 
 # of all rows, and of each label, each tag, and the right answers: whatever a reader filters by, there is something
 MOST, EACH = 200, 20
@@ -36,7 +36,7 @@ class Example:
     tags: tuple[str, ...]
 
 
-def hardest(given: Predictions, tagged: Mapping[str, Array]) -> tuple[Example, ...]:
+def hardest(given: DevPredictions, tagged: Mapping[str, Array]) -> tuple[Example, ...]:
     """The highest loss first: a sure and wrong answer comes before a doubtful one."""
     losses_N = losses_of(given)
     # equal losses in the order of the file
@@ -47,7 +47,7 @@ def hardest(given: Predictions, tagged: Mapping[str, Array]) -> tuple[Example, .
     return tuple(example_at(given, int(row), float(losses_N[row]), tagged) for row in order if int(row) in chosen)
 
 
-def groups(given: Predictions, tagged: Mapping[str, Array]) -> Iterator[Array]:
+def groups(given: DevPredictions, tagged: Mapping[str, Array]) -> Iterator[Array]:
     yield from tagged.values()
     if given.task.kind == "classify":
         yield given.answers.argmax(1) == given.labels
@@ -57,7 +57,7 @@ def groups(given: Predictions, tagged: Mapping[str, Array]) -> Iterator[Array]:
         yield from (fifth_N == i for i in range(5))
 
 
-def example_at(given: Predictions, row: int, loss: float, tagged: Mapping[str, Array]) -> Example:
+def example_at(given: DevPredictions, row: int, loss: float, tagged: Mapping[str, Array]) -> Example:
     task, gold = given.task, given.labels[row]
     sure = task.kind == "classify"
     answer = given.answers[row].argmax() if sure else given.answers[row]

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from minbert.config.task import Task, read_task
-from minbert.data.dataset import Dataset, locate, read_dataset, read_split, same_examples
+from minbert.data.dataset import Dataset, example_keys, locate, read_dataset, read_split
 from minbert.data.metrics import Array, score
 from minbert.errors import UserError
 from minbert.files import sha256
 from minbert.runs.directory import read_run
-from minbert.runs.predictions import Predictions
+from minbert.runs.predictions import DevPredictions
 
 # an example without case, punctuation and the order of a pair
 Key = tuple[str, ...]
@@ -77,7 +77,7 @@ def read_training(run: Path) -> Training:
 
 
 def trained_on(texts: Sequence[Sequence[str]]) -> Trained:
-    rows = frozenset(same_examples(texts))
+    rows = frozenset(example_keys(texts))
     return Trained(rows, frozenset(text for row in rows for text in row if text))
 
 
@@ -87,9 +87,9 @@ def training_rows(task: Task) -> Dataset:
     return read_dataset(locate(task, "train", None), task, skip_bad_rows=True)
 
 
-def find_leaks(given: Predictions, training: Training) -> tuple[Leaks, Array]:
+def find_leaks(given: DevPredictions, training: Training) -> tuple[Leaks, Array]:
     """What leaked, and which dev rows did as a whole, N."""
-    keys = same_examples(given.texts)
+    keys = example_keys(given.texts)
     whole_N, text_N = np.zeros((2, len(keys)), bool)
     sources = []
     for name, known in training.tasks.items():

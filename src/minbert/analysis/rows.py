@@ -11,7 +11,7 @@ import numpy as np
 
 from minbert.config.task import Task
 from minbert.data.metrics import Array, pearson
-from minbert.runs.predictions import LEAST, Predictions
+from minbert.runs.predictions import LEAST, DevPredictions
 
 WORD = re.compile(r"\w+(?:['’]\w+)*")
 # a text is long if nine in ten are not
@@ -40,7 +40,7 @@ class Row:
     room: int
 
 
-def rows_of(given: Predictions, trained_N: Array | None = None) -> list[Row]:
+def rows_of(given: DevPredictions, trained_N: Array | None = None) -> list[Row]:
     task = given.task
     words = [tuple(words_of(text) for text in texts) for texts in zip(*given.texts, strict=True)]
     answers = (given.answers.argmax(1) if task.kind == "classify" else given.answers).tolist()
@@ -101,7 +101,7 @@ def is_scale(task: Task) -> bool:
     return len(values) > 2 and values in (sorted(values), sorted(values, reverse=True))
 
 
-def losses_of(given: Predictions) -> Array:
+def losses_of(given: DevPredictions) -> Array:
     """Of each row: how surprising gold is, -ln p, or how far the score is from it."""
     if given.task.kind == "score":
         return np.asarray(np.abs(given.answers - given.labels))
@@ -111,4 +111,4 @@ def losses_of(given: Predictions) -> Array:
 
 def spelled(task: Task, value: float) -> str:
     """A label or an answer as people read it."""
-    return task.answers[int(value)] if task.kind == "classify" else f"{value:.4g}"
+    return task.display_labels[int(value)] if task.kind == "classify" else f"{value:.4g}"

@@ -16,7 +16,7 @@ from minbert.analysis.tags import TAGS, tag_rows
 from minbert.config.task import Task
 from minbert.data.metrics import overall, score
 from minbert.errors import UserError
-from minbert.runs.predictions import Predictions, read_predictions
+from minbert.runs.predictions import DevPredictions, read_dev_predictions
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ def analyze_run(run: Path, other: Path | None = None) -> RunAnalysis:
     training = read_training(run)
     tasks = {}
     for name in names:
-        second = read_predictions(other, name) if other is not None and name in others else None
-        tasks[name] = analyze_task(read_predictions(run, name), training, second, (str(run), str(other)))
+        second = read_dev_predictions(other, name) if other is not None and name in others else None
+        tasks[name] = analyze_task(read_dev_predictions(run, name), training, second, (str(run), str(other)))
     scores = {name: found.scores for name, found in tasks.items()}
     return RunAnalysis(
         run=str(run),
@@ -104,9 +104,9 @@ def one_sided(run: Path, names: list[str], other: Path, others: list[str]) -> tu
 
 
 def analyze_task(
-    given: Predictions,
+    given: DevPredictions,
     training: Training,
-    other: Predictions | None = None,
+    other: DevPredictions | None = None,
     runs: tuple[str, str] = ("the run", "the other run"),
 ) -> TaskAnalysis:
     task = given.task

@@ -16,7 +16,7 @@ from minbert.analysis.regression import fifth_of
 from minbert.analysis.rows import Row, count_words, losses_of
 from minbert.analysis.tags import TAGS
 from minbert.data.metrics import Array, direction, score
-from minbert.runs.predictions import Predictions
+from minbert.runs.predictions import DevPredictions
 
 # fewer rows have an interval that says nothing
 FEWEST = 10
@@ -43,7 +43,7 @@ class Slice:
     worse: bool
 
 
-def slice_rows(given: Predictions, rows: Sequence[Row], tagged: Mapping[str, Array]) -> tuple[Slice, ...]:
+def slice_rows(given: DevPredictions, rows: Sequence[Row], tagged: Mapping[str, Array]) -> tuple[Slice, ...]:
     losses_N = losses_of(given)
     return tuple(
         measure(given, losses_N, by, name, metric, at_N)
@@ -52,7 +52,9 @@ def slice_rows(given: Predictions, rows: Sequence[Row], tagged: Mapping[str, Arr
     )
 
 
-def cuts(given: Predictions, rows: Sequence[Row], tagged: Mapping[str, Array]) -> Iterator[tuple[By, str, str, Array]]:
+def cuts(
+    given: DevPredictions, rows: Sequence[Row], tagged: Mapping[str, Array]
+) -> Iterator[tuple[By, str, str, Array]]:
     task = given.task
     by_row = "accuracy" if task.kind == "classify" else "mae"
     # of texts alone
@@ -63,7 +65,7 @@ def cuts(given: Predictions, rows: Sequence[Row], tagged: Mapping[str, Array]) -
         for name, at_N in quarters(np.array([row.overlap for row in rows]), ".2f"):
             yield "overlap", name, metric, at_N
     if task.kind == "classify":
-        for label, name in enumerate(task.answers):
+        for label, name in enumerate(task.display_labels):
             yield "label", name, by_row, given.labels == label
     else:
         fifth_N, edges = fifth_of(task, given.labels)
@@ -85,7 +87,7 @@ def quarters(value_N: Array, form: str) -> Iterator[tuple[str, Array]]:
             yield low if low == high else f"{low}–{high}", at_N
 
 
-def measure(given: Predictions, losses_N: Array, by: By, name: str, metric: str, at_N: Array) -> Slice:
+def measure(given: DevPredictions, losses_N: Array, by: By, name: str, metric: str, at_N: Array) -> Slice:
     answers, labels = given.answers[at_N], given.labels[at_N]
     task, whole = given.task, score(given.task, given.answers, given.labels)[metric]
     low, high = interval(metric, answers, labels)

@@ -77,7 +77,7 @@ def main() -> None:
         mistake = UserError(f"{wrong.filename or 'input/output'}: {wrong.strerror or wrong}.")
     else:
         return
-    from minbert.cli.screen import show_error
+    from minbert.cli.console import show_error
 
     show_error(mistake)
     sys.exit(2)

@@ -5,8 +5,8 @@ from dataclasses import asdict
 
 import typer
 
+from minbert.cli.console import console, errors, plain, table
 from minbert.cli.options import AsJson, DataRoot, RecipeName, Set, SkipBadRows
-from minbert.cli.screen import console, errors, plain, table
 from minbert.errors import UserError
 
 

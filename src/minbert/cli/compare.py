@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from minbert.cli.cells import saved_when_stopped, watch_cells
+from minbert.cli.console import console, plain, table
 from minbert.cli.options import DataRoot, Jobs, Set, SkipBadRows
-from minbert.cli.screen import console, plain, table
+from minbert.cli.trial_progress import saved_when_stopped, watch_trials
 from minbert.errors import UserError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from minbert.comparison.compare import Budget
-    from minbert.comparison.results import Contestant, Findings
+    from minbert.comparison.results import ComparisonResults, System
     from minbert.comparison.transfer import Variant
 
 
@@ -90,12 +90,12 @@ def compare(
     work = Comparison(out, variants, read_seeds(seeds), read_budget(budget, steps), besides, skip_bad_rows)
     work.check(data_root)
     with saved_when_stopped(), closing(work.train(ENGINES[engine](out, jobs), data_root, chosen)) as events:
-        watch_cells(events)
-    findings = conclude(out)
-    write_comparison(findings, out)
-    show_findings(findings)
+        watch_trials(events)
+    results = conclude(out)
+    write_comparison(results, out)
+    show_findings(results)
     console.print(f"The report: {plain(shlex.quote(str(out / 'report.html')))} (also report.md, results.csv)")
-    if not findings.complete:
+    if not results.complete:
         raise typer.Exit(1)
 
 
@@ -129,69 +129,69 @@ def read_seeds(text: str) -> list[int]:
 
 def read_budget(time: str | None, steps: int | None) -> "Budget":
     from minbert.comparison.compare import Budget
-    from minbert.durations import seconds
+    from minbert.durations import parse_duration
 
     if time is not None and steps is not None:
         raise UserError("--budget and --steps: a cell has one limit.", "Give one of them.")
     try:
-        return Budget(None if time is None else seconds(time), steps)
+        return Budget(None if time is None else parse_duration(time), steps)
     except ValueError as wrong:
         raise UserError(f"--budget: {wrong}.", "Write for example 90s, 5m or 1h.") from None
 
 
-def show_findings(findings: "Findings") -> None:
+def show_findings(results: "ComparisonResults") -> None:
     from minbert.report.words import cautions
 
-    console.print(findings_table(findings))
-    for contestant in findings.contestants:
-        for line in against(contestant, findings):
+    console.print(findings_table(results))
+    for system in results.systems:
+        for line in against(system, results):
             console.print(line, soft_wrap=True)
-        for seed, reason in contestant.failed.items():
-            console.print(f"{plain(contestant.label)}, seed {seed} [red]failed[/]: {plain(reason)}", soft_wrap=True)
-        if contestant.missing:
-            numbers = ", ".join(map(str, contestant.missing))
-            console.print(f"{plain(contestant.label)}: seeds {numbers} are missing", soft_wrap=True)
-    for label, seeds in findings.beside.items():
+        for seed, reason in system.failed.items():
+            console.print(f"{plain(system.label)}, seed {seed} [red]failed[/]: {plain(reason)}", soft_wrap=True)
+        if system.missing:
+            numbers = ", ".join(map(str, system.missing))
+            console.print(f"{plain(system.label)}: seeds {numbers} are missing", soft_wrap=True)
+    for label, seeds in results.beside.items():
         for seed, reason in seeds.items():
             console.print(f"{plain(label)}, seed {seed}: [red]no result[/]: {plain(reason)}", soft_wrap=True)
-    for sentence in findings.reservations:
+    for sentence in results.caveats:
         console.print(f"[yellow]Note[/]: {plain(sentence)}", soft_wrap=True)
-    if not findings.complete:
+    if not results.complete:
         console.print("[red]Incomplete[/]: the ranking is of what there is. The same command trains what is missing.")
-    for sentence in cautions(findings):
+    for sentence in cautions(results):
         console.print(plain(sentence), soft_wrap=True)
     console.print(
-        f"Mean ± standard deviation over seeds; differences from {plain(findings.baseline)} with 95 % intervals over "
-        f"{'' if len(findings.seeds) == 1 else 'seeds and '}dev rows; p corrected for {findings.tested} comparisons "
+        f"Mean ± standard deviation over seeds; differences from {plain(results.baseline)} with 95 % intervals over "
+        f"{'' if len(results.seeds) == 1 else 'seeds and '}dev rows; p corrected for {results.tested} comparisons "
         "(Holm).",
         style="dim",
     )
 
 
-def findings_table(findings: "Findings") -> "Table":
+def findings_table(results: "ComparisonResults") -> "Table":
     """The best first; the main metric of each task, and what a training cost."""
-    short = {measure: measure.rpartition(".")[0] or measure for measure in findings.measures}
+    short = {measure: measure.rpartition(".")[0] or measure for measure in results.measures}
     made = table("recipe", *short.values(), "seconds", "trainable", right=(*short.values(), "seconds", "trainable"))
-    for contestant in findings.contestants:
-        cost = contestant.cost
+    for system in results.systems:
+        cost = system.cost
         spent = ["", ""] if cost is None else [f"{cost.seconds:,.0f}", f"{cost.trainable / 1e6:.1f}M"]
-        made.add_row(plain(contestant.label), *(mean_of(contestant, measure) for measure in short), *spent)
+        made.add_row(plain(system.label), *(mean_of(system, measure) for measure in short), *spent)
     return made
 
 
-def mean_of(contestant: "Contestant", measure: str) -> str:
-    found = contestant.summaries.get(measure)
+def mean_of(system: "System", measure: str) -> str:
+    found = system.summaries.get(measure)
     if found is None:
         return ""
     return f"{found.mean:.3f}" if found.sd is None else f"{found.mean:.3f} ± {found.sd:.3f}"
 
 
-def against(contestant: "Contestant", findings: "Findings") -> "Iterator[str]":
+def against(system: "System", results: "ComparisonResults") -> "Iterator[str]":
     """The overall difference from the baseline, and those on single tasks that are evident."""
     from minbert.comparison.results import NO_EVIDENCE, OVERALL
 
-    for measure, found in sorted(contestant.differences.items(), key=lambda each: each[0] != OVERALL):
-        if measure == OVERALL or found.verdict != NO_EVIDENCE:
-            verdict = found.verdict if found.verdict == NO_EVIDENCE else f"[bold]{found.verdict}[/]"
+    for measure, found in sorted(system.differences.items(), key=lambda each: each[0] != OVERALL):
+        if measure == OVERALL or found.result != NO_EVIDENCE:
+            verdict = found.result if found.result == NO_EVIDENCE else f"[bold]{found.result}[/]"
             interval = plain(f"{found.value:+.3f} [{found.low:+.3f}, {found.high:+.3f}]")
-            yield f"{plain(contestant.label)}: {measure} {interval}, {verdict} (p {found.corrected:.2g})"
+            yield f"{plain(system.label)}: {measure} {interval}, {verdict} (p {found.corrected:.2g})"

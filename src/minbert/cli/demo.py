@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from minbert.cli.console import console, score_table, table
 from minbert.cli.options import Force
-from minbert.cli.screen import console, score_table, table
-from minbert.cli.watch import watch
+from minbert.cli.training_progress import watch
 
 QUESTIONS: dict[str, list[tuple[str, ...]]] = {
     "sentiment": [
@@ -37,14 +37,14 @@ def demo(
     written for this project. Shows the scores beside those of the untrained model.
     """
     from minbert.config.loading import read_recipe
-    from minbert.inference.predictor import load
+    from minbert.inference.predictor import load_predictor
     from minbert.runs.run import start_run
 
     console.print("[bold]One small BERT, three tasks[/]: sentiment, paraphrase and similarity, learned jointly")
     finished = watch(start_run(read_recipe("demo"), out, force=force, measure_before=True))
     console.print()
     console.print(score_table(finished.scores, finished.overall, finished.before, finished.before_overall))
-    model = load(out)
+    model = load_predictor(out)
     for task, texts in QUESTIONS.items():
         answers = table(task, "answer", "", right=("",))
         for text, answer in zip(texts, model.predict(task, texts), strict=True):

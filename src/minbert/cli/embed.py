@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from minbert.cli.answering import watch_file
+from minbert.cli.console import errors
+from minbert.cli.file_progress import watch_file
 from minbert.cli.options import Force, Precision
-from minbert.cli.screen import errors
 from minbert.errors import UserError
 
 
@@ -30,13 +30,13 @@ def embed(
     """
     if output.suffix != ".npy":
         raise UserError(f"{output}: vectors are written as a NumPy file.", "Let its name end in .npy.")
-    from minbert.inference.embed_file import Embedding
+    from minbert.inference.embed_file import FileEmbedding
     from minbert.inference.job import check_output
     from minbert.inference.predictor import load_encoder
 
     check_output(input_, output)
     bert, text = load_encoder(model, precision)
-    job = Embedding(
+    job = FileEmbedding(
         bert,
         text,
         input_,

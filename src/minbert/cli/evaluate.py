@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from minbert.cli.console import console, progress, table
 from minbert.cli.options import AsJson, DataRoot, Precision, RunFolder, SkipBadRows
-from minbert.cli.screen import console, progress, table
 from minbert.errors import UserError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from minbert.runs.events import Scores
-    from minbert.runs.scoring import Measured
+    from minbert.runs.scoring import Scoring
 
 
 def evaluate(
@@ -36,12 +36,12 @@ def evaluate(
     """
     from minbert.data.dataset import read_dataset
     from minbert.data.metrics import overall
-    from minbert.inference.predictor import load
+    from minbert.inference.predictor import load_predictor
     from minbert.runs.directory import dev_rows
-    from minbert.runs.scoring import Measured
+    from minbert.runs.scoring import Scoring
 
     named = dict(split_option(option) for option in data or [])
-    predictor = load(run, precision)
+    predictor = load_predictor(run, precision)
     for name in named:
         predictor.task(name)
     tasks = {name: task for name, task in predictor.tasks.items() if not named or name in named}
@@ -55,7 +55,7 @@ def evaluate(
     def fill(name: str, answers: "npt.NDArray[Any]") -> "Iterator[int]":
         return predictor.fill(name, rows[name].texts, answers)
 
-    scores = watch_measuring(Measured(tasks, rows, fill))
+    scores = watch_measuring(Scoring(tasks, rows, fill))
     total = overall(scores, tasks)
     if as_json:
         typer.echo(json.dumps({"tasks": scores, "overall": total}, indent=2))
@@ -71,7 +71,7 @@ def evaluate(
     console.print(shown)
 
 
-def watch_measuring(measured: "Measured") -> "Scores":
+def watch_measuring(measured: "Scoring") -> "Scores":
     with progress() as bar:
         measuring = bar.add_task("measuring", total=None, note="")
         for event in measured:

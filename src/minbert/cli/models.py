@@ -1,6 +1,6 @@
 """minbert models: the backbones known by name."""
 
-from minbert.cli.screen import console, table
+from minbert.cli.console import console, table
 
 
 def models() -> None:

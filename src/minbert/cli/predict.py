@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from minbert.cli.answering import watch_file
+from minbert.cli.console import console, errors, plain, table
+from minbert.cli.file_progress import watch_file
 from minbert.cli.options import AsJson, Force, Precision, RunFolder
-from minbert.cli.screen import console, errors, plain, table
 from minbert.errors import UserError
 
 if TYPE_CHECKING:
-    from minbert.inference.predict_file import Bulk
+    from minbert.inference.predict_file import FilePrediction
     from minbert.inference.predictor import Predictor
 
 # not all rows could be answered; 2 is a mistake, as everywhere
@@ -70,16 +70,16 @@ def predict(
 
     minbert predict runs/mail --tasks spam,topic --input mails.jsonl --output answers.jsonl
     """
-    from minbert.inference.predictor import load
+    from minbert.inference.predictor import load_predictor
 
     if (task is None) == (tasks is None):
         raise UserError("Name a task, or several of them with --tasks.", "For example: minbert predict RUN TASK TEXT")
     if input_ is None and output is None and text is not None and task is not None:
-        answer_one(load(run, precision), task, [text] if text2 is None else [text, text2], as_json)
+        answer_one(load_predictor(run, precision), task, [text] if text2 is None else [text, text2], as_json)
     elif input_ is not None and output is not None and text is None:
         check_paths(input_, output, format_)
         names = [name.strip() for name in (tasks or task or "").split(",")]
-        bulk = load(run, precision).bulk(names, input_, output, form=format_, resume=resume, force=force)
+        bulk = load_predictor(run, precision).bulk(names, input_, output, form=format_, resume=resume, force=force)
         answer_file(bulk, skip_bad_rows, as_json)
     else:
         raise UserError(
@@ -99,7 +99,7 @@ def check_paths(input_: Path, output: Path, format_: str) -> None:
         format_of(output)
 
 
-def answer_file(bulk: "Bulk", skip_bad_rows: bool, as_json: bool) -> None:
+def answer_file(bulk: "FilePrediction", skip_bad_rows: bool, as_json: bool) -> None:
     from minbert.inference.job import rejects_of
 
     done = watch_file(bulk)

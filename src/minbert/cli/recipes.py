@@ -1,6 +1,6 @@
 """minbert recipes: what can be trained by name."""
 
-from minbert.cli.screen import console, plain, table
+from minbert.cli.console import console, plain, table
 
 
 def recipes() -> None:

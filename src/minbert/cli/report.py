@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from minbert.cli.screen import console, plain
+from minbert.cli.console import console, plain
 from minbert.errors import UserError
 
 
@@ -49,14 +49,14 @@ def of_comparison(folder: Path, out: Path, figures: Path | None) -> Path:
     from minbert.comparison.conclude import conclude
     from minbert.report import write_comparison, write_figures
 
-    findings = conclude(folder)
+    results = conclude(folder)
     # links to the runs are from where the page lies
     there = [
         replace(each, runs={seed: os.path.relpath(folder / run, out) for seed, run in each.runs.items()})
-        for each in findings.contestants
+        for each in results.systems
     ]
-    written = {} if figures is None else write_figures(findings, figures)
-    write_comparison(replace(findings, contestants=tuple(there)), out, written)
+    written = {} if figures is None else write_figures(results, figures)
+    write_comparison(replace(results, systems=tuple(there)), out, written)
     return out / "report.html"
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from minbert.cli.cells import saved_when_stopped, watch_cells
+from minbert.cli.console import console, plain, table
 from minbert.cli.options import DataRoot, Jobs
-from minbert.cli.screen import console, plain, table
+from minbert.cli.trial_progress import saved_when_stopped, watch_trials
 from minbert.errors import UserError
 
 if TYPE_CHECKING:
@@ -52,19 +52,19 @@ def reproduce(
     from minbert.comparison.engines.local import Local
     from minbert.comparison.published import choose_rows, read_published
     from minbert.comparison.reproduce import Reproduction, Settings
-    from minbert.durations import seconds
+    from minbert.durations import parse_duration
 
     letters = list(read_published()) if which == "all" else [which]
     chosen = choose_rows(letters, [name.strip() for name in rows.split(",")] if rows else ())
     try:
-        limit = None if budget == FULL else seconds(budget)
+        limit = None if budget == FULL else parse_duration(budget)
     except ValueError as wrong:
         raise UserError(f"--budget: {wrong}.", "Write for example 90s, 5m or 1h.") from None
     work = Reproduction(chosen, Settings(out, "" if backbone == OWN else backbone, limit, seed, data_root))
     work.comparison.check(data_root)
     file = report or out / "report.md"
     with saved_when_stopped(), closing(work.train(Local(out, jobs))) as events:
-        watch_cells(reported(work, events, file))
+        watch_trials(reported(work, events, file))
     outcomes = work.outcomes()
     console.print(outcome_table(outcomes))
     for outcome in outcomes:
@@ -77,10 +77,10 @@ def reproduce(
 
 def reported(work: "Reproduction", events: "Iterable[Told]", file: Path) -> "Iterator[Told]":
     """The table is written after each training, so that it is there whatever happens."""
-    from minbert.comparison.results import Result
+    from minbert.comparison.results import TrialResult
 
     for told in events:
-        if isinstance(told, Result):
+        if isinstance(told, TrialResult):
             write_report(work, file)
         yield told
     write_report(work, file)

@@ -1,7 +1,7 @@
 """minbert resume: go on with a run that was interrupted."""
 
+from minbert.cli.console import console, plain
 from minbert.cli.options import DataRoot, Keep, Profile, RunFolder, SaveEvery
-from minbert.cli.screen import console, plain
 from minbert.cli.train import follow
 
 
@@ -24,4 +24,9 @@ def resume(
 
     console.print(f"[bold]{plain(run)}[/]")
     every = SaveEvery.parse(save_every, keep)
-    follow(run, lambda asked: resume_run(run, data_root=data_root, profile=profile, every=every, asked=asked))
+    follow(
+        run,
+        lambda stop_requested: resume_run(
+            run, data_root=data_root, profile=profile, every=every, stop_requested=stop_requested
+        ),
+    )

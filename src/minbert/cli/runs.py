@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from minbert.cli.console import console, plain, table
 from minbert.cli.options import AsJson
-from minbert.cli.screen import console, plain, table
 
 
 def runs(

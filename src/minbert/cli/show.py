@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from minbert.cli.console import errors, table
 from minbert.cli.options import AsJson, RecipeName, Set
-from minbert.cli.screen import errors, table
 
 
 def show(
@@ -28,7 +28,7 @@ def show(
     from minbert.encoder.bert import CONFIGS
     from minbert.encoder.hub import find_backbone
     from minbert.encoder.pretrained import read_config
-    from minbert.training.prepare import count_parameters
+    from minbert.training.prepare import parameter_counts
     from minbert.training.resolve import resolve_recipe
 
     chosen = read_recipe(recipe, set_ or [])
@@ -37,7 +37,7 @@ def show(
         # how it is learned comes first, where it is described last; a name alone needs no telling
         full["tasks"][name] |= {"task": plan.task} if plan.task else {}
     size = CONFIGS[shape] if shape else read_config(find_backbone(chosen.backbone))[0]
-    counts = count_parameters(chosen, size)
+    counts = parameter_counts(chosen, size)
     if as_json:
         typer.echo(json.dumps({"recipe": full, **counts}, indent=2))
         return

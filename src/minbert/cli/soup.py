@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from minbert.cli.console import console, plain
 from minbert.cli.options import Force
-from minbert.cli.screen import console, plain
 
 
 def soup(

@@ -1,6 +1,6 @@
 """minbert tasks: the tasks that need no task file."""
 
-from minbert.cli.screen import console, table
+from minbert.cli.console import console, table
 
 
 def tasks() -> None:

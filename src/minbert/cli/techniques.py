@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from minbert.cli.console import console, plain, table
 from minbert.cli.options import AsJson
-from minbert.cli.screen import console, plain, table
 from minbert.errors import UserError, did_you_mean
 
 
@@ -18,12 +18,11 @@ def techniques(
 
     Example: minbert techniques balancer
     """
-    from minbert.training.registry import FAMILIES
-    from minbert.training.registry import techniques as all_of_them
+    from minbert.training.registry import FAMILIES, list_techniques
 
     if family is not None and family not in FAMILIES:
         raise UserError(f"There is no family '{family}'. {did_you_mean(family, FAMILIES)}")
-    found = [each for each in all_of_them() if family in (None, each.family)]
+    found = [each for each in list_techniques() if family in (None, each.family)]
     if as_json:
         typer.echo(json.dumps([vars(each) for each in found], indent=2))
         return

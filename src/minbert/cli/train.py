@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from minbert.cli.console import console, errors, plain, score_table
+from minbert.cli.interrupts import Stopping, saved_and_stopped
 from minbert.cli.options import DataRoot, Force, Keep, Profile, RecipeName, SaveEvery, Set, SkipBadRows
-from minbert.cli.screen import console, errors, plain, score_table
-from minbert.cli.stopping import Stopping, saved_and_stopped
-from minbert.cli.watch import watch
+from minbert.cli.training_progress import watch
 
 if TYPE_CHECKING:
     from minbert.runs.events import Event
@@ -48,9 +48,11 @@ def train(
     console.print(f"[bold]{plain(recipe)}[/] on {plain(chosen.backbone)}: {', '.join(chosen.tasks)}")
     every = SaveEvery.parse(save_every, keep)
 
-    def events(asked: Stopping) -> "Iterator[Event]":
+    def events(stop_requested: Stopping) -> "Iterator[Event]":
         if resume:
-            return resume_run(out, chosen, data_root=data_root, profile=profile, every=every, asked=asked)
+            return resume_run(
+                out, chosen, data_root=data_root, profile=profile, every=every, stop_requested=stop_requested
+            )
         return start_run(
             chosen,
             out,
@@ -59,7 +61,7 @@ def train(
             force=force,
             profile=profile,
             every=every,
-            asked=asked,
+            stop_requested=stop_requested,
         )
 
     follow(out, events)
@@ -70,9 +72,9 @@ def follow(out: Path, events: "Callable[[Stopping], Iterator[Event]]") -> None:
     from minbert.runs.directory import read_run
     from minbert.runs.events import Stopped
 
-    asked = Stopping()
+    stop_requested = Stopping()
     try:
-        finished = watch(events(asked), asked)
+        finished = watch(events(stop_requested), stop_requested)
     except Stopped as stopped:
         saved_and_stopped(out, stopped.step)
         raise typer.Exit(128 + stopped.signal) from None

@@ -15,7 +15,7 @@ from minbert.training.stages import StagePlan, plan_stages
 # steps of each kind: the first one allocates what the others use, so it is not timed
 WARM, TIMED = 1, 3
 # dev rows of a task that are scored after an epoch: measuring should not take longer than learning
-ROWS = 500
+EVAL_ROWS = 500
 
 # of the search for a share: a thousandth of what it can be is near enough
 HALVINGS = 10
@@ -69,7 +69,7 @@ def largest_share(
 
 def within(recipe: Recipe, share: float) -> Recipe:
     """The recipe cut to this share, and measured while training on no more than some of the dev rows."""
-    rows = min(ROWS, recipe.selection.eval_rows or ROWS)
+    rows = min(EVAL_ROWS, recipe.selection.eval_rows or EVAL_ROWS)
     return replace(recipe, epoch_fraction=share, selection=replace(recipe.selection, eval_rows=rows))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from minbert.comparison.results import Result
+from minbert.comparison.results import TrialResult
 from minbert.runs.directory import read_run
 
 # a training that took more or less of its time than this was not given what the others were
@@ -17,13 +17,13 @@ EXACT = 1.1
 Given = tuple[float | None, int | None]
 
 
-def reservations(done: Sequence[Result], given: Mapping[str, Given], folder: Path) -> tuple[str, ...]:
+def caveats(done: Sequence[TrialResult], given: Mapping[str, Given], folder: Path) -> tuple[str, ...]:
     """`done`: finished trainings whose runs are there; `given`: what those of each label were given."""
     runs = {each.run: read_run(folder / each.run) for each in done}
     return (*the_same(done), *other_amounts(done, given), *other_circumstances(list(runs.values())))
 
 
-def the_same(done: Sequence[Result]) -> Iterator[str]:
+def the_same(done: Sequence[TrialResult]) -> Iterator[str]:
     """Recipes that are one training, as those that differ only in a backbone that --backbone replaced."""
     labels: dict[str, list[str]] = {}
     for each in done:
@@ -32,7 +32,7 @@ def the_same(done: Sequence[Result]) -> Iterator[str]:
         yield f"{' and '.join(names)} are the very same training here, under {len(names)} names."
 
 
-def other_amounts(done: Sequence[Result], given: Mapping[str, Given]) -> Iterator[str]:
+def other_amounts(done: Sequence[TrialResult], given: Mapping[str, Given]) -> Iterator[str]:
     """Recipes that could not be cut to the budget, or whose steps were timed while the machine did something else."""
     for label in dict.fromkeys(each.label for each in done):
         costs = [each.cost for each in done if each.label == label and each.cost is not None]

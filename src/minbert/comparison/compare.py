@@ -14,15 +14,15 @@ from typing import Any, TypeVar
 
 from minbert.comparison.budget import share_for, share_for_steps, within
 from minbert.comparison.engines import Engine, Going
-from minbert.comparison.results import WHOLE, Result
+from minbert.comparison.results import WHOLE, TrialResult
 from minbert.comparison.store import Store
 from minbert.comparison.transfer import Variant
-from minbert.comparison.trial import Cell, make_cell, read_result, reason_of
+from minbert.comparison.trial import Trial, failure_reason, make_trial, read_result
 from minbert.config.recipe import Recipe
 from minbert.encoder.hub import find_backbone
 from minbert.encoder.pretrained import read_config
 from minbert.errors import UserError
-from minbert.files import hold, write_json
+from minbert.files import hold_lock, write_json
 from minbert.training.prepare import outline
 
 Out = TypeVar("Out")
@@ -73,10 +73,10 @@ class Sizing:
 class Planned:
     """So many trainings are asked for, done or not."""
 
-    cells: int
+    trials: int
 
 
-Told = Sizing | Planned | Going | Result
+Told = Sizing | Planned | Going | TrialResult
 
 
 class Comparison:
@@ -111,20 +111,20 @@ class Comparison:
     def train(self, engine: Engine, data_root: Path | None, baseline: str) -> Generator[Told, None, None]:
         """Train what is missing. A cell that failed before is tried again: its reason may be gone."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        with closing(hold(self.folder)):
+        with closing(hold_lock(self.folder)):
             shares, failed = yield from self.shares(data_root, engine)
-            cells = self.cells(data_root, shares)
-            self.write_plan(cells, baseline)
+            trials = self.trials(data_root, shares)
+            self.write_plan(trials, baseline)
             # one that could not be cut is whole in the plan, and would pass for an earlier training without a budget
-            known = self.known([cell for cell in cells if cell.label not in failed])
-            yield Planned(len(unique(cells)))
+            known = self.known([trial for trial in trials if trial.label not in failed])
+            yield Planned(len(unique(trials)))
             yield from known.values()
-            waiting = [cell for cell in unique(cells) if cell.key not in known]
-            lost = [engine.lost(cell, failed[cell.label]) for cell in waiting if cell.label in failed]
+            waiting = [trial for trial in unique(trials) if trial.key not in known]
+            lost = [engine.lost(trial, failed[trial.label]) for trial in waiting if trial.label in failed]
             # seeds outside, recipes inside: stopped early, every recipe has as many seeds
-            with closing(engine.run([cell for cell in waiting if cell.label not in failed])) as going:
+            with closing(engine.run([trial for trial in waiting if trial.label not in failed])) as going:
                 for told in chain(lost, going):
-                    if isinstance(told, Result):
+                    if isinstance(told, TrialResult):
                         self.store.put(told)
                     yield told
 
@@ -135,13 +135,13 @@ class Comparison:
             outline(recipe, recipe.read_tasks(), read_config(find_backbone(recipe.backbone))[0])
             self.asked(variant, data_root)
 
-    def cells(self, data_root: Path | None, shares: Mapping[str, float]) -> list[Cell]:
+    def trials(self, data_root: Path | None, shares: Mapping[str, float]) -> list[Trial]:
         """Every variant with every seed, cut to the budget; whole where nobody knows how much of it fits."""
         cut = {label: variant.recipe for label, variant in self.variants.items()}
         if self.budget != Budget():
             cut |= {label: within(cut[label], share) for label, share in shares.items()}
         return [
-            make_cell(label, replace(recipe, seed=seed), data_root, self.skip_bad_rows)
+            make_trial(label, replace(recipe, seed=seed), data_root, self.skip_bad_rows)
             for seed in self.seeds
             for label, recipe in cut.items()
         ]
@@ -166,7 +166,7 @@ class Comparison:
         for done, (key, share) in enumerate(measured, 1):
             if isinstance(share, BaseException):
                 failed[key] = (
-                    f"while its steps were {'timed' if self.budget.seconds else 'counted'}: {reason_of(share)}"
+                    f"while its steps were {'timed' if self.budget.seconds else 'counted'}: {failure_reason(share)}"
                 )
             else:
                 kept[key] = share
@@ -192,22 +192,22 @@ class Comparison:
 
     def asked(self, variant: Variant, data_root: Path | None) -> str:
         """What a share was found for: it is found once, so that a cell is known again."""
-        recipe = make_cell("", replace(variant.recipe, seed=0), data_root).key
+        recipe = make_trial("", replace(variant.recipe, seed=0), data_root).key
         return hashlib.sha256(repr((recipe, self.budget.part(variant.part))).encode()).hexdigest()
 
-    def known(self, cells: Sequence[Cell]) -> dict[str, Result]:
+    def known(self, trials: Sequence[Trial]) -> dict[str, TrialResult]:
         """What is finished by the cells themselves, put into the table where a killed driver did not get there."""
         rows, found = self.store.results(), {}
-        for cell in unique(cells):
+        for trial in unique(trials):
             # a row without its run is of no use: answers are compared, not only scores
-            done = read_result(cell.folder(self.folder))
+            done = read_result(trial.folder(self.folder))
             if done is not None:
-                found[cell.key] = replace(done, label=cell.label)
-                if rows.get(cell.key) != found[cell.key]:
-                    self.store.put(found[cell.key])
+                found[trial.key] = replace(done, label=trial.label)
+                if rows.get(trial.key) != found[trial.key]:
+                    self.store.put(found[trial.key])
         return found
 
-    def write_plan(self, cells: Sequence[Cell], baseline: str) -> None:
+    def write_plan(self, trials: Sequence[Trial], baseline: str) -> None:
         """What was asked, for whoever makes the report again."""
         plan: dict[str, Any] = {
             "command": shlex.join(["minbert", *sys.argv[1:]]),
@@ -216,14 +216,14 @@ class Comparison:
             "seeds": self.seeds,
             "compared": self.compared,
             "tasks": list(self.variants[baseline].recipe.tasks),
-            "cells": [
+            "trials": [
                 {
-                    "key": cell.key,
-                    "label": cell.label,
-                    "seed": cell.recipe.seed,
-                    **asdict(self.budget.part(self.variants[cell.label].part)),
+                    "key": trial.key,
+                    "label": trial.label,
+                    "seed": trial.recipe.seed,
+                    **asdict(self.budget.part(self.variants[trial.label].part)),
                 }
-                for cell in cells
+                for trial in trials
             ],
         }
         write_json(self.folder / "compare.json", plan)
@@ -240,6 +240,6 @@ def here(
             yield name, wrong
 
 
-def unique(cells: Sequence[Cell]) -> list[Cell]:
+def unique(trials: Sequence[Trial]) -> list[Trial]:
     """Two recipes may come to the same training, as on another backbone than theirs."""
-    return list({cell.key: cell for cell in reversed(cells)}.values())[::-1]
+    return list({trial.key: trial for trial in reversed(trials)}.values())[::-1]

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minbert.comparison.caveats import reservations
+from minbert.comparison.caveats import caveats
 from minbert.comparison.contrasts import DevAnswers
-from minbert.comparison.ranking import Verdicts, give_verdicts, soundness
-from minbert.comparison.results import Findings, Result
+from minbert.comparison.ranking import Ranking, rank_systems, soundness
+from minbert.comparison.results import ComparisonResults, TrialResult
 from minbert.comparison.store import Store
 from minbert.comparison.transfer import does_sharing_help
 from minbert.config.task import Task, read_task
@@ -22,7 +22,7 @@ from minbert.runs.directory import read_run
 SHOWN = 16
 
 
-def conclude(folder: Path) -> Findings:
+def conclude(folder: Path) -> ComparisonResults:
     """From what was asked last; the folder may hold more."""
     plan = read_plan(folder)
     results = planned(folder, plan)
@@ -31,17 +31,17 @@ def conclude(folder: Path) -> Findings:
     tasks = tasks_of_run(about)
     labels: list[str] = plan["compared"]
     competing = [each for each in results if each.label in labels]
-    verdicts = give_verdicts(competing, labels, baseline, tasks, folder)
+    verdicts = rank_systems(competing, labels, baseline, tasks, folder)
     sound, beside = sound_results(results, verdicts, tasks, folder)
     gains, transfers = does_sharing_help(sound, baseline, plan["tasks"], tasks, folder)
-    given = {cell["label"]: (cell.get("seconds"), cell.get("steps")) for cell in plan["cells"]}
-    return Findings(
+    given = {trial["label"]: (trial.get("seconds"), trial.get("steps")) for trial in plan["trials"]}
+    return ComparisonResults(
         title=f"{baseline} and {len(labels) - 1} other{'s' if len(labels) != 2 else ''}",
         baseline=baseline,
         tasks=tasks,
         measures=verdicts.measures,
         seeds=verdicts.seeds,
-        contestants=verdicts.contestants,
+        systems=verdicts.systems,
         # cells that only show whether sharing helps count too
         complete=verdicts.complete and not beside,
         budget=plan["budget"],
@@ -52,30 +52,30 @@ def conclude(folder: Path) -> Findings:
         gains=gains,
         transfers=transfers,
         beside=beside,
-        reservations=reservations(sound, given, folder),
+        caveats=caveats(sound, given, folder),
     )
 
 
 def sound_results(
-    results: Sequence[Result], verdicts: Verdicts, tasks: Mapping[str, Task], folder: Path
-) -> tuple[list[Result], dict[str, dict[int, str]]]:
+    results: Sequence[TrialResult], verdicts: Ranking, tasks: Mapping[str, Task], folder: Path
+) -> tuple[list[TrialResult], dict[str, dict[int, str]]]:
     """What can be compared; of the trainings that only show whether sharing helps, why the others cannot."""
-    runs = {each.label: each.runs for each in verdicts.contestants}
+    runs = {each.label: each.runs for each in verdicts.systems}
     sound = [each for each in results if each.run and runs.get(each.label, {}).get(each.seed) == each.run]
     answers, beside = DevAnswers(folder), dict[str, dict[int, str]]()
     # the rows of those that compete are what the others' are held against
     soundness(sound[:1], tasks, answers)
     for label in dict.fromkeys(each.label for each in results if each.label not in runs):
-        cells = [each for each in results if each.label == label]
-        good, failed = soundness(cells, tasks, answers)
+        trials = [each for each in results if each.label == label]
+        good, failed = soundness(trials, tasks, answers)
         sound += good
-        failed |= {each.seed: each.reason for each in cells if each.state == "missing"}
+        failed |= {each.seed: each.reason for each in trials if each.state == "missing"}
         if failed:
             beside[label] = failed
     return sound, beside
 
 
-def backbones(sound: Sequence[Result], labels: Sequence[str], folder: Path) -> list[str]:
+def backbones(sound: Sequence[TrialResult], labels: Sequence[str], folder: Path) -> list[str]:
     """What the recipes were trained from; usually one."""
     found = (read_run(folder / each.run).get("backbone", "") for each in sound if each.label in labels)
     return list(dict.fromkeys(found))
@@ -92,16 +92,16 @@ def read_plan(folder: Path) -> dict[str, Any]:
     return plan
 
 
-def planned(folder: Path, plan: Mapping[str, Any]) -> list[Result]:
+def planned(folder: Path, plan: Mapping[str, Any]) -> list[TrialResult]:
     """What came of each cell that was asked for; two labels may have the same training."""
     known, found = Store(folder / "results.sqlite").results(), []
-    for cell in plan["cells"]:
-        nothing = Result(cell["key"], cell["label"], cell["seed"], "missing", "not trained yet")
-        found.append(replace(known.get(cell["key"], nothing), label=cell["label"], seed=cell["seed"]))
+    for trial in plan["trials"]:
+        nothing = TrialResult(trial["key"], trial["label"], trial["seed"], "missing", "not trained yet")
+        found.append(replace(known.get(trial["key"], nothing), label=trial["label"], seed=trial["seed"]))
     return found
 
 
-def first_run(folder: Path, results: Sequence[Result]) -> dict[str, Any]:
+def first_run(folder: Path, results: Sequence[TrialResult]) -> dict[str, Any]:
     """What the first finished training says of itself; the baseline's if it has one."""
     for each in results:
         # one that was removed or damaged is shown as such beside the others

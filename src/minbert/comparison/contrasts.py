@@ -7,12 +7,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from minbert.comparison.results import OVERALL, Difference, Gain, Result, Summary, Transfer
+from minbert.comparison.results import OVERALL, Gain, ScoreDifference, Summary, Transfer, TrialResult
 from minbert.comparison.statistics import Evidence, Pairs, add_up, evidence, judged, pair_up, summarize
-from minbert.config.task import METRICS, Task
+from minbert.config.task import TASK_METRICS, Task
 from minbert.data.metrics import Array, direction, overall
 from minbert.errors import UserError
-from minbert.runs.predictions import Predictions, read_predictions
+from minbert.runs.predictions import DevPredictions, read_dev_predictions
 
 # seed: folder of the run, below the comparison's
 Runs = Mapping[int, str]
@@ -24,8 +24,8 @@ class Question:
     """Are these trainings better than those, on one measure?"""
 
     measure: str
-    these: Sequence[Result]
-    those: Sequence[Result]
+    these: Sequence[TrialResult]
+    those: Sequence[TrialResult]
 
 
 # ---- what was answered --------------------------------------------------------------------------------
@@ -36,12 +36,12 @@ class DevAnswers:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.first: dict[str, tuple[str, Predictions]] = {}
+        self.first: dict[str, tuple[str, DevPredictions]] = {}
         self.known: dict[tuple[str, str], Array] = {}
 
     def of(self, run: str, task: str) -> Array:
         if (run, task) not in self.known:
-            read = read_predictions(self.folder / run, task)
+            read = read_dev_predictions(self.folder / run, task)
             check_same_rows(task, *self.first.setdefault(task, (run, read)), run, read)
             self.known[run, task] = read.answers
         return self.known[run, task]
@@ -50,7 +50,7 @@ class DevAnswers:
         return self.first[task][1].labels
 
 
-def check_same_rows(task: str, first: str, one: Predictions, second: str, other: Predictions) -> None:
+def check_same_rows(task: str, first: str, one: DevPredictions, second: str, other: DevPredictions) -> None:
     if one.task.choices != other.task.choices:
         reason = "have other labels or another range"
     elif len(one.labels) != len(other.labels):
@@ -67,11 +67,11 @@ def check_same_rows(task: str, first: str, one: Predictions, second: str, other:
     )
 
 
-def tasks_of(result: Result, tasks: Mapping[str, Task]) -> list[str]:
+def tasks_of(result: TrialResult, tasks: Mapping[str, Task]) -> list[str]:
     return [name for name in tasks if name in result.scores]
 
 
-def value_of(result: Result, measure: str, tasks: Mapping[str, Task]) -> float | None:
+def value_of(result: TrialResult, measure: str, tasks: Mapping[str, Task]) -> float | None:
     """A result on a measure; nothing where it lacks a task."""
     if measure == OVERALL:
         scores = {name: result.scores[name] for name in tasks_of(result, tasks)}
@@ -80,7 +80,7 @@ def value_of(result: Result, measure: str, tasks: Mapping[str, Task]) -> float |
     return result.scores.get(task, {}).get(metric)
 
 
-def summary_of(results: Iterable[Result], measure: str, tasks: Mapping[str, Task]) -> Summary | None:
+def summary_of(results: Iterable[TrialResult], measure: str, tasks: Mapping[str, Task]) -> Summary | None:
     """Over seeds, in their order, whatever the order of the results."""
     values = {each.seed: value_of(each, measure, tasks) for each in sorted(results, key=lambda each: each.seed)}
     known = {seed: value for seed, value in values.items() if value is not None}
@@ -99,7 +99,7 @@ def main_measures(tasks: Mapping[str, Task]) -> list[str]:
 
 def overall_parts(tasks: Mapping[str, Task]) -> tuple[float, dict[tuple[str, str], float]]:
     """`overall` is a constant and a weighted sum of metrics: found by asking it, so that the two agree."""
-    zeros = {name: dict.fromkeys(METRICS[task.kind], 0.0) for name, task in tasks.items()}
+    zeros = {name: dict.fromkeys(TASK_METRICS[task.kind], 0.0) for name, task in tasks.items()}
     constant = overall(zeros, tasks)
     weights = {
         (name, metric): overall(zeros | {name: zeros[name] | {metric: 1.0}}, tasks) - constant
@@ -156,7 +156,7 @@ def pairs_on(task: str, metric: str, pairs: Sequence[tuple[str, str]], answers: 
 
 def differences_between(
     questions: Mapping[Key, Question], tasks: Mapping[str, Task], folder: Path
-) -> dict[Key, Difference]:
+) -> dict[Key, ScoreDifference]:
     """Differences of any groups of trainings, tested together; one without a seed that both have is left out.
 
     "overall" is of all `tasks`. Runs whose dev rows are not the same are refused.
@@ -172,7 +172,7 @@ def differences_between(
     return dict(zip(found, judged(list(found.values())), strict=True))
 
 
-def finished(results: Iterable[Result]) -> list[Result]:
+def finished(results: Iterable[TrialResult]) -> list[TrialResult]:
     return [each for each in results if each.state == "finished"]
 
 
@@ -180,7 +180,7 @@ def finished(results: Iterable[Result]) -> list[Result]:
 
 
 def gains(
-    alone: Mapping[str, Sequence[Result]], together: Sequence[Result], tasks: Mapping[str, Task], folder: Path
+    alone: Mapping[str, Sequence[TrialResult]], together: Sequence[TrialResult], tasks: Mapping[str, Task], folder: Path
 ) -> tuple[Gain, ...]:
     """`alone`: task: trainings on it alone. Tasks that nothing is known of are left out."""
     measure = dict(zip(tasks, main_measures(tasks), strict=True))
@@ -194,8 +194,8 @@ def gains(
 
 
 def transfers(
-    alone: Mapping[str, Sequence[Result]],
-    shared: Mapping[tuple[str, str, str], Sequence[Result]],
+    alone: Mapping[str, Sequence[TrialResult]],
+    shared: Mapping[tuple[str, str, str], Sequence[TrialResult]],
     tasks: Mapping[str, Task],
     folder: Path,
 ) -> tuple[Transfer, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from minbert.config.schema import fill
+from minbert.config.schema import fill_settings
 from minbert.data.metrics import overall
 from minbert.errors import UserError, did_you_mean
 
@@ -65,7 +65,7 @@ class Report:
 def read_published() -> dict[str, Report]:
     """The reports by their letters."""
     tables = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    return {letter: fill(Report, table, FILE.name, f"report '{letter}'") for letter, table in tables.items()}
+    return {letter: fill_settings(Report, table, FILE.name, f"report '{letter}'") for letter, table in tables.items()}
 
 
 def overall_of(figures: Mapping[str, float]) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from minbert.comparison.contrasts import DevAnswers, Runs, finished, main_measures, summary_of, tasks_of, weigh
-from minbert.comparison.results import OVERALL, Contestant, Cost, Curve, Difference, Result
+from minbert.comparison.results import OVERALL, Curve, ScoreDifference, System, TrialCost, TrialResult
 from minbert.comparison.statistics import Evidence, judged
 from minbert.config.task import Task
 from minbert.errors import UserError
@@ -21,12 +21,12 @@ NOT_COMPARED = ("seed", "share", "about")
 
 
 @dataclass(frozen=True)
-class Verdicts:
+class Ranking:
     """The parts of Findings that are statistics."""
 
     measures: tuple[str, ...]
     seeds: tuple[int, ...]
-    contestants: tuple[Contestant, ...]
+    systems: tuple[System, ...]
     complete: bool
     tested: int
 
@@ -34,9 +34,9 @@ class Verdicts:
 # ---- a whole comparison -------------------------------------------------------------------------------
 
 
-def give_verdicts(
-    results: Sequence[Result], labels: Sequence[str], baseline: str, tasks: Mapping[str, Task], folder: Path
-) -> Verdicts:
+def rank_systems(
+    results: Sequence[TrialResult], labels: Sequence[str], baseline: str, tasks: Mapping[str, Task], folder: Path
+) -> Ranking:
     """Every recipe on every measure, the best first, each against the baseline. The results may be in any order."""
     # a task that nobody was measured on only trains
     measured = {name: task for name, task in tasks.items() if any(name in each.scores for each in finished(results))}
@@ -44,21 +44,21 @@ def give_verdicts(
     measures = (*main_measures(measured), OVERALL)
     seeds = tuple(sorted({each.seed for each in results}))
     answers = DevAnswers(folder)
-    cells = {label: sorted((r for r in results if r.label == label), key=lambda r: r.seed) for label in labels}
+    trials = {label: sorted((r for r in results if r.label == label), key=lambda r: r.seed) for label in labels}
     # the baseline first: its rows are those that others are held against
-    sound = {label: soundness(cells[label], measured, answers) for label in sorted(labels, key=baseline.__ne__)}
+    sound = {label: soundness(trials[label], measured, answers) for label in sorted(labels, key=baseline.__ne__)}
     found = judge_all({label: sound[label][0] for label in labels}, baseline, measured, answers)
     tested = len(found)
     if len(measured) == 1:
         # the same number by another name: tested once
         found |= {(label, OVERALL): each for (label, _), each in found.items()}
-    recipes = {label: recipe_of(cells[label], folder) for label in labels}
-    contestants = []
+    recipes = {label: recipe_of(trials[label], folder) for label in labels}
+    systems = []
     for label in labels:
         good, failed = sound[label]
         summaries = {name: summary_of(good, name, measured) for name in measures}
         curves, cosines = curves_of([folder / each.run for each in good], measures)
-        contestant = Contestant(
+        system = System(
             label=label,
             about=str(recipes[label].get("about", "")),
             changes=changes(recipes[baseline], recipes[label]),
@@ -72,23 +72,23 @@ def give_verdicts(
             cosines=cosines,
             runs={each.seed: each.run for each in good},
         )
-        contestants.append(contestant)
-    complete = all(len(each.seeds) == len(seeds) for each in contestants)
-    return Verdicts(measures, seeds, tuple(sorted(contestants, key=rank)), complete, tested)
+        systems.append(system)
+    complete = all(len(each.seeds) == len(seeds) for each in systems)
+    return Ranking(measures, seeds, tuple(sorted(systems, key=rank)), complete, tested)
 
 
-def rank(contestant: Contestant) -> float:
+def rank(system: System) -> float:
     """The best first; those without a result last."""
-    found = contestant.summaries.get(OVERALL)
+    found = system.summaries.get(OVERALL)
     return float("inf") if found is None or np.isnan(found.mean) else -found.mean
 
 
 def soundness(
-    cells: Iterable[Result], tasks: Mapping[str, Task], answers: DevAnswers
-) -> tuple[list[Result], dict[int, str]]:
+    trials: Iterable[TrialResult], tasks: Mapping[str, Task], answers: DevAnswers
+) -> tuple[list[TrialResult], dict[int, str]]:
     """The trainings of a recipe whose answers can be compared; why the others cannot."""
     good, failed = [], {}
-    for each in cells:
+    for each in trials:
         if each.state == "finished":
             try:
                 for task in tasks_of(each, tasks):
@@ -102,8 +102,8 @@ def soundness(
 
 
 def judge_all(
-    good: Mapping[str, Sequence[Result]], baseline: str, tasks: Mapping[str, Task], answers: DevAnswers
-) -> dict[tuple[str, str], Difference]:
+    good: Mapping[str, Sequence[TrialResult]], baseline: str, tasks: Mapping[str, Task], answers: DevAnswers
+) -> dict[tuple[str, str], ScoreDifference]:
     """(label, measure): difference. A recipe of fewer tasks is compared on those, and not overall."""
     alike: dict[tuple[str, ...], dict[str, tuple[Runs, Runs]]] = {}
     for label, results in good.items():
@@ -120,9 +120,9 @@ def judge_all(
     return dict(zip(found, judged(list(found.values())), strict=True))
 
 
-def recipe_of(cells: Iterable[Result], folder: Path) -> dict[str, Any]:
+def recipe_of(trials: Iterable[TrialResult], folder: Path) -> dict[str, Any]:
     """The recipe as it was resolved, from the first run that has begun."""
-    begun = (folder / each.run for each in cells if each.run and (folder / each.run / "run.json").is_file())
+    begun = (folder / each.run for each in trials if each.run and (folder / each.run / "run.json").is_file())
     return next((dict(read_run(run).get("recipe", {})) for run in begun), {})
 
 
@@ -133,11 +133,11 @@ def changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[tuple[str,
     return tuple((name, str(before), str(after)) for name, before, after in differences(old, new))
 
 
-def mean_cost(costs: Sequence[Cost]) -> Cost | None:
+def mean_cost(costs: Sequence[TrialCost]) -> TrialCost | None:
     if not costs:
         return None
     seconds, steps, tokens, total, trainable, memory, size = np.mean([astuple(each) for each in costs], axis=0).tolist()
-    return Cost(seconds, steps, tokens, round(total), round(trainable), memory, size)
+    return TrialCost(seconds, steps, tokens, round(total), round(trainable), memory, size)
 
 
 # ---- over training ------------------------------------------------------------------------------------

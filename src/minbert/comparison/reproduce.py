@@ -8,7 +8,7 @@ from minbert.comparison.compare import Budget, Comparison, Told
 from minbert.comparison.conclude import planned, read_plan
 from minbert.comparison.engines import Engine
 from minbert.comparison.published import METRICS, Row, overall_of
-from minbert.comparison.results import Result
+from minbert.comparison.results import TrialResult
 from minbert.comparison.transfer import Variant
 from minbert.config.loading import read_recipe
 from minbert.runs.directory import read_run
@@ -99,11 +99,13 @@ class Reproduction:
     def train(self, engine: Engine) -> Generator[Told, None, None]:
         return self.comparison.train(engine, self.settings.data_root, next(iter(self.comparison.variants)))
 
-    def results(self) -> dict[str, Result]:
+    def results(self) -> dict[str, TrialResult]:
         """What has come of the trainings so far, by their names."""
         out = self.settings.out
         found = {each.label: each for each in planned(out, read_plan(out))} if (out / "compare.json").is_file() else {}
-        nothing = {name: Result("", name, self.settings.seed, "missing", MISSING) for name in self.comparison.variants}
+        nothing = {
+            name: TrialResult("", name, self.settings.seed, "missing", MISSING) for name in self.comparison.variants
+        }
         return nothing | {name: each for name, each in found.items() if name in nothing}
 
     def outcomes(self) -> list[Outcome]:
@@ -115,7 +117,7 @@ class Reproduction:
             found[row.id] = self.composed(row, found) if row.compose else self.trained(row, results)
         return [found[name] for name in self.rows]
 
-    def trained(self, row: Row, results: Mapping[str, Result]) -> Outcome:
+    def trained(self, row: Row, results: Mapping[str, TrialResult]) -> Outcome:
         """Of a row with a model a task, what there is, though one of them failed."""
         scores: dict[str, Mapping[str, float]] = {}
         costs, failed = [], ""
@@ -137,7 +139,7 @@ class Reproduction:
         note = f"models of {', '.join(dict.fromkeys(row.compose.values()))}"
         return Outcome(row, figures, failed=f"needs {missing[0]}" if missing else "", note=note)
 
-    def cost(self, result: Result) -> Cost:
+    def cost(self, result: TrialResult) -> Cost:
         assert result.cost is not None
         spent, share = result.cost, read_run(self.settings.out / result.run)["recipe"]["share"]
         return Cost(spent.seconds, int(spent.steps), int(spent.tokens), spent.total, spent.trainable, share)
@@ -166,7 +168,7 @@ def markdown(outcomes: Sequence[Outcome], title: str, about: str) -> str:
     """One table: published figures, ours on dev rows, and what they cost."""
     lines = [f"# {title}", "", about, ""]
     lines += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * 3}{'---:|' * (len(COLUMNS) - 4)}---|"]
-    lines += [f"| {' | '.join(cells(outcome))} |" for outcome in outcomes]
+    lines += [f"| {' | '.join(trials(outcome))} |" for outcome in outcomes]
     besides = [outcome for outcome in outcomes if outcome.row.others]
     if besides:
         lines += ["", "| row | metric | published | here |", "|---|---|---:|---:|"]
@@ -178,7 +180,7 @@ def markdown(outcomes: Sequence[Outcome], title: str, about: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def cells(outcome: Outcome) -> list[str]:
+def trials(outcome: Outcome) -> list[str]:
     row, cost = outcome.row, outcome.cost
     published = [figure(row.figures.get(task)) for task in METRICS]
     ours = [figure(outcome.figures.get(task)) for task in METRICS]

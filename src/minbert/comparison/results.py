@@ -13,7 +13,7 @@ BETTER, WORSE, NO_EVIDENCE = "better", "worse", "no evidence of a difference"
 
 
 @dataclass(frozen=True)
-class Cost:
+class TrialCost:
     """Of one training, or the mean over seeds."""
 
     # training only: neither reading nor measuring
@@ -29,7 +29,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Result:
+class TrialResult:
     """What came of one training of a comparison: a recipe with a seed."""
 
     key: str
@@ -41,7 +41,7 @@ class Result:
     # task: metric: value, on all dev rows
     scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     overall: float | None = None
-    cost: Cost | None = None
+    cost: TrialCost | None = None
     # the folder of the run, below the comparison's
     run: str = ""
 
@@ -59,7 +59,7 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Difference:
+class ScoreDifference:
     """A recipe minus the baseline on one measure, over the seeds that both have. Above 0 is always better."""
 
     value: float
@@ -72,12 +72,12 @@ class Difference:
     # randomization over dev rows alone: are these very models different?
     p_rows: float
     # the smallest true difference that would have been found four times in five
-    smallest: float
+    minimum_detectable_effect: float
     # Cohen's d over seeds; None with one seed, or where nothing varies
     effect: float | None
     # share of the baseline's errors that are gone, for metrics whose best value is 1
     errors_removed: float | None
-    verdict: str
+    result: str
     # that both have: with one, nothing is known of the luck of seeds
     seeds: int
 
@@ -93,7 +93,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Contestant:
+class System:
     """One recipe of a comparison."""
 
     label: str
@@ -106,8 +106,8 @@ class Contestant:
     missing: tuple[int, ...]
     # measure: ...
     summaries: Mapping[str, Summary]
-    differences: Mapping[str, Difference]
-    cost: Cost | None
+    differences: Mapping[str, ScoreDifference]
+    cost: TrialCost | None
     curves: Mapping[str, Curve]
     # (task, task): cosine between their gradients in the shared encoder over training
     cosines: Mapping[tuple[str, str], Curve]
@@ -122,7 +122,7 @@ class Gain:
     task: str
     alone: Summary
     together: Summary
-    difference: Difference
+    difference: ScoreDifference
 
 
 @dataclass(frozen=True)
@@ -132,11 +132,11 @@ class Transfer:
     source: str
     target: str
     how: str
-    difference: Difference
+    difference: ScoreDifference
 
 
 @dataclass(frozen=True)
-class Findings:
+class ComparisonResults:
     title: str
     baseline: str
     tasks: Mapping[str, Task]
@@ -144,7 +144,7 @@ class Findings:
     measures: tuple[str, ...]
     seeds: tuple[int, ...]
     # ranked by the overall measure, the best first; those without a result last
-    contestants: tuple[Contestant, ...]
+    systems: tuple[System, ...]
     # False: some cells are failed or missing, so the ranking is of what there is
     complete: bool
     # in words: "10 minutes of training a cell", "400 steps a cell", "whole recipes"
@@ -161,8 +161,8 @@ class Findings:
     # trainings that only show whether sharing helps and have no result: label: seed: why
     beside: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     # sentences: what makes the trainings less comparable than the tables look
-    reservations: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
 
     @property
     def best(self) -> str:
-        return self.contestants[0].label
+        return self.systems[0].label

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse, stats
 
-from minbert.comparison.results import BETTER, NO_EVIDENCE, WORSE, Difference, Summary
+from minbert.comparison.results import BETTER, NO_EVIDENCE, WORSE, ScoreDifference, Summary
 from minbert.data.metrics import Array, classify_scores, direction, divide, regression_scores
 
 RESAMPLES = 2000
@@ -266,7 +266,7 @@ def evidence(pairs: Pairs, best_is_one: bool) -> Evidence:
     return Evidence(value, error, freedom, p, p_rows, effect, removed, n)
 
 
-def judged(found: Sequence[Evidence]) -> list[Difference]:
+def judged(found: Sequence[Evidence]) -> list[ScoreDifference]:
     """All differences that are tested together.
 
     `smallest` has POWER at the level that Holm asks of the first, LEVEL / how many (why to say so: Card et al. 2020).
@@ -275,17 +275,17 @@ def judged(found: Sequence[Evidence]) -> list[Difference]:
     for each, corrected in zip(found, holm([each.p for each in found]), strict=True):
         usual, strict = (float(stats.t.ppf(1 - LEVEL / 2 / many, each.freedom)) for many in (1, len(found)))
         power = float(stats.t.ppf(POWER, each.freedom))
-        difference = Difference(
+        difference = ScoreDifference(
             value=each.value,
             low=each.value - usual * each.error,
             high=each.value + usual * each.error,
             p=each.p,
             corrected=corrected,
             p_rows=each.p_rows,
-            smallest=(strict + power) * each.error,
+            minimum_detectable_effect=(strict + power) * each.error,
             effect=each.effect,
             errors_removed=each.errors_removed,
-            verdict=NO_EVIDENCE if corrected >= LEVEL else BETTER if each.value > 0 else WORSE,
+            result=NO_EVIDENCE if corrected >= LEVEL else BETTER if each.value > 0 else WORSE,
             seeds=each.seeds,
         )
         differences.append(difference)

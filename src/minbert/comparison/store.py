@@ -8,20 +8,20 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from minbert.comparison.results import Cost, Result
+from minbert.comparison.results import TrialCost, TrialResult
 from minbert.errors import UserError
 
 # seconds to wait for another writer
 PATIENCE = 60.0
 
 TABLES = """
-create table if not exists cells (
+create table if not exists trials (
     key text primary key, label text not null, seed integer not null, state text not null, reason text not null,
     scores text not null, overall real, seconds real, steps real, tokens real, total integer, trainable integer,
     memory real, size real, run text not null
 );
 """
-COST = tuple(each.name for each in fields(Cost))
+COST = tuple(each.name for each in fields(TrialCost))
 COLUMNS = ("key", "label", "seed", "state", "reason", "scores", "overall", *COST, "run")
 
 
@@ -46,23 +46,23 @@ class Store:
             mend = "Remove it: the same command makes it again from the results beside the trainings."
             raise UserError(f"{self.path}: {wrong}.", mend if damaged else "") from None
 
-    def put(self, result: Result) -> None:
+    def put(self, result: TrialResult) -> None:
         """When this returns, the row is on the disk."""
         cost = dict.fromkeys(COST) if result.cost is None else asdict(result.cost)
         row = {**asdict(result), **cost, "scores": json.dumps(result.scores)}
         names = ", ".join(COLUMNS)
         marks = ", ".join(f":{name}" for name in COLUMNS)
         with self.connected() as database:
-            database.execute(f"insert or replace into cells ({names}) values ({marks})", row)
+            database.execute(f"insert or replace into trials ({names}) values ({marks})", row)
 
-    def results(self) -> dict[str, Result]:
+    def results(self) -> dict[str, TrialResult]:
         """All of them, by key."""
         with self.connected() as database:
-            rows = database.execute(f"select {', '.join(COLUMNS)} from cells").fetchall()
+            rows = database.execute(f"select {', '.join(COLUMNS)} from trials").fetchall()
         return {row[0]: result_of(dict(zip(COLUMNS, row, strict=True))) for row in rows}
 
 
-def result_of(row: dict[str, Any]) -> Result:
+def result_of(row: dict[str, Any]) -> TrialResult:
     costs = {name: row.pop(name) for name in COST}
-    cost = None if costs["steps"] is None else Cost(**costs)
-    return Result(**row | {"scores": json.loads(row["scores"]), "cost": cost})
+    cost = None if costs["steps"] is None else TrialCost(**costs)
+    return TrialResult(**row | {"scores": json.loads(row["scores"]), "cost": cost})

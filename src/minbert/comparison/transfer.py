@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from minbert.comparison.contrasts import gains, transfers
-from minbert.comparison.results import Gain, Result, Transfer
+from minbert.comparison.results import Gain, Transfer, TrialResult
 from minbert.config.recipe import Recipe, Selection, Stage
-from minbert.config.schema import Spec, choose
+from minbert.config.schema import Spec, choose_technique
 from minbert.config.task import Task, read_task
 from minbert.errors import UserError, did_you_mean
 from minbert.model.losses import LOSSES, Loss
@@ -53,10 +53,10 @@ def sharing_variants(own: Variant, *, matrix: bool) -> list[Variant]:
 
 
 def does_sharing_help(
-    results: Sequence[Result], together: str, names: Sequence[str], tasks: Mapping[str, Task], folder: Path
+    results: Sequence[TrialResult], together: str, names: Sequence[str], tasks: Mapping[str, Task], folder: Path
 ) -> tuple[tuple[Gain, ...], tuple[Transfer, ...]]:
     """`together`: the label of the recipe itself; `names`: its tasks, of which `tasks` are measured."""
-    groups: dict[str, list[Result]] = {}
+    groups: dict[str, list[TrialResult]] = {}
     for result in results:
         groups.setdefault(result.label, []).append(result)
     alone = {name: groups[alone_label(name)] for name in names if alone_label(name) in groups}
@@ -206,8 +206,8 @@ def answers(recipe: Recipe, task: str) -> bool:
     loss = recipe.tasks[task].loss
     if loss is None:
         return True
-    make, _, _ = choose("loss", LOSSES, loss, f"{recipe.where}: task '{task}'")
-    return cast(type[Loss], make).answering
+    make, _, _ = choose_technique("loss", LOSSES, loss, f"{recipe.where}: task '{task}'")
+    return cast(type[Loss], make).predicts
 
 
 def check_names(recipe: Recipe, *names: str) -> None:

@@ -13,20 +13,20 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-from minbert.comparison.results import Cost, Result
+from minbert.comparison.results import TrialCost, TrialResult
 from minbert.config.recipe import Recipe
 from minbert.data.dataset import locate
 from minbert.encoder.hub import find_backbone
 from minbert.encoder.pretrained import read_config
 from minbert.errors import UserError
 from minbert.files import sha256, write_json
-from minbert.runs.directory import backbone_files, is_locked, read_run, settled, what_counts
+from minbert.runs.directory import backbone_files, comparable_config, is_locked, read_run, resolved_config
 from minbert.runs.events import Event, Finished, Started, Stopped
-from minbert.runs.fit import Asked, SaveEvery
+from minbert.runs.fit import SaveEvery, StopRequest
 from minbert.runs.metrics_log import steps_and_tokens
 from minbert.runs.run import resume_run, start_run
 from minbert.training.loop import Step
-from minbert.training.prepare import count_parameters
+from minbert.training.prepare import parameter_counts
 
 # seconds between two notes of how long a cell has trained, and between its checkpoints
 NOTE_EVERY, SAVE_EVERY = 5.0, 120.0
@@ -38,7 +38,7 @@ Tell = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Cell:
+class Trial:
     """A recipe with its seed, cut to the budget: all that a training depends on."""
 
     key: str
@@ -49,68 +49,68 @@ class Cell:
     skip_bad_rows: bool = False
 
     def folder(self, comparison: Path) -> Path:
-        return comparison / "cells" / self.key
+        return comparison / "trials" / self.key
 
 
-def make_cell(label: str, recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False) -> Cell:
-    return Cell(content(recipe, data_root)[:20], label, recipe, data_root, skip_bad_rows)
+def make_trial(label: str, recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False) -> Trial:
+    return Trial(trial_content(recipe, data_root)[:20], label, recipe, data_root, skip_bad_rows)
 
 
-def content(recipe: Recipe, data_root: Path | None) -> str:
+def trial_content(recipe: Recipe, data_root: Path | None) -> str:
     """One name for the same recipe on the same data and weights, wherever their files lie."""
     tasks = recipe.read_tasks()
-    table = what_counts(settled(recipe, tasks))
+    table = comparable_config(resolved_config(recipe, tasks))
     files = [(task, part) for task in tasks.values() for part in ("train", "dev") if getattr(task.files, part)]
-    data = [(task.name, part, fingerprint(locate(task, part, data_root))) for task, part in files]
-    weights = [(path.name, fingerprint(path)) for path in backbone_files(find_backbone(recipe.backbone))]
+    data = [(task.name, part, file_sha256(locate(task, part, data_root))) for task, part in files]
+    weights = [(path.name, file_sha256(path)) for path in backbone_files(find_backbone(recipe.backbone))]
     teachers = []
     for stage in table["stages"]:
         # a teacher is what it answers, not where it lies
         paths = stage.get("distillation", {}).pop("teachers", [])
-        teachers += [[fingerprint(path) for path in sorted(Path(each).rglob("*.safetensors"))] for each in paths]
+        teachers += [[file_sha256(path) for path in sorted(Path(each).rglob("*.safetensors"))] for each in paths]
     # the order of the tasks decides which is drawn first, and in which order fresh parts are made
     parts = [table, list(tasks), data, weights, teachers]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 @cache
-def fingerprint(path: Path) -> str:
+def file_sha256(path: Path) -> str:
     return sha256(path)
 
 
-def train_cell(cell: Cell, comparison: Path, tell: Tell, asked: Asked) -> Result:
+def train_trial(trial: Trial, comparison: Path, tell: Tell, stop_requested: StopRequest) -> TrialResult:
     """Train, go on, or only read what is there. A mistake or a failure is a result too; Stopped is not."""
-    run = cell.folder(comparison)
+    run = trial.folder(comparison)
     done = read_result(run)
     if done is not None:
         return done
     try:
-        if content(cell.recipe, cell.data_root)[: len(cell.key)] != cell.key:
+        if trial_content(trial.recipe, trial.data_root)[: len(trial.key)] != trial.key:
             raise UserError("its data or weights have changed since it was asked for.")
         wait_until_free(run)
-        for event in training(cell, run, asked):
+        for event in train_events(trial, run, stop_requested):
             if isinstance(event, Started):
                 tell(event.done, event.steps)
             elif isinstance(event, Step):
                 tell(event.number, event.total)
-        result = finished(cell, run, comparison)
+        result = finished_result(trial, run, comparison)
     except Stopped:
         raise
     except Exception as wrong:  # whatever it is, it is this cell's, and the others can go on
         where = str(run.relative_to(comparison))
-        return Result(cell.key, cell.label, cell.recipe.seed, "failed", reason_of(wrong), run=where)
+        return TrialResult(trial.key, trial.label, trial.recipe.seed, "failed", failure_reason(wrong), run=where)
     write_json(run / "result.json", asdict(result))
     return result
 
 
-def reason_of(wrong: BaseException) -> str:
+def failure_reason(wrong: BaseException) -> str:
     """Why it failed, and what to do about it where that is known."""
     if isinstance(wrong, UserError):
         return f"{wrong.problem} {wrong.next_step}".strip()
     return f"{type(wrong).__name__}: {wrong}"
 
 
-def training(cell: Cell, run: Path, asked: Asked) -> Iterator[Event]:
+def train_events(trial: Trial, run: Path, stop_requested: StopRequest) -> Iterator[Event]:
     """The events of what is left to do, timed."""
     about = read_run(run) if (run / "run.json").is_file() else {}
     if about.get("state") == "finished":
@@ -123,7 +123,7 @@ def training(cell: Cell, run: Path, asked: Asked) -> Iterator[Event]:
     if "recipe" in about:
         notes = read_notes(run)
         seconds, most, then = notes.get("seconds", 0.0), notes.get("memory", 0.0), notes.get("step", 0.0)
-    events = resumed_or_started(cell, run, "recipe" in about, asked)
+    events = resumed_or_started(trial, run, "recipe" in about, stop_requested)
     last = noted = time.monotonic()
     step = steps = 0
     for event in events:
@@ -142,11 +142,11 @@ def training(cell: Cell, run: Path, asked: Asked) -> Iterator[Event]:
         last = time.monotonic()
 
 
-def resumed_or_started(cell: Cell, run: Path, begun: bool, asked: Asked) -> Iterator[Event]:
+def resumed_or_started(trial: Trial, run: Path, begun: bool, stop_requested: StopRequest) -> Iterator[Event]:
     """What was begun goes on; where that is refused, as of a teacher that lies elsewhere now, it begins again."""
     every = SaveEvery(seconds=SAVE_EVERY)
     if begun:
-        events = resume_run(run, cell.recipe, data_root=cell.data_root, every=every, asked=asked)
+        events = resume_run(run, trial.recipe, data_root=trial.data_root, every=every, stop_requested=stop_requested)
         try:
             first = next(events)
         except UserError:
@@ -156,34 +156,34 @@ def resumed_or_started(cell: Cell, run: Path, begun: bool, asked: Asked) -> Iter
             yield from events
             return
     yield from start_run(
-        cell.recipe,
+        trial.recipe,
         run,
-        data_root=cell.data_root,
-        skip_bad_rows=cell.skip_bad_rows,
+        data_root=trial.data_root,
+        skip_bad_rows=trial.skip_bad_rows,
         force=True,
         every=every,
-        asked=asked,
+        stop_requested=stop_requested,
     )
 
 
-def finished(cell: Cell, run: Path, comparison: Path) -> Result:
+def finished_result(trial: Trial, run: Path, comparison: Path) -> TrialResult:
     about, notes = read_run(run), read_notes(run)
-    counts = count_parameters(cell.recipe, read_config(find_backbone(cell.recipe.backbone))[0])
+    counts = parameter_counts(trial.recipe, read_config(find_backbone(trial.recipe.backbone))[0])
     steps, tokens = steps_and_tokens(run)
     size = sum(path.stat().st_size for path in (run / "model").rglob("*") if path.is_file())
     spent = (notes.get("seconds", about["seconds"]), steps, tokens)
-    cost = Cost(*spent, counts["total"], counts["trainable"], notes.get("memory", 0.0), size)
+    cost = TrialCost(*spent, counts["total"], counts["trainable"], notes.get("memory", 0.0), size)
     where = str(run.relative_to(comparison))
-    return Result(
-        cell.key, cell.label, cell.recipe.seed, "finished", "", about["scores"], about["overall"], cost, where
+    return TrialResult(
+        trial.key, trial.label, trial.recipe.seed, "finished", "", about["scores"], about["overall"], cost, where
     )
 
 
-def read_result(run: Path) -> Result | None:
+def read_result(run: Path) -> TrialResult | None:
     """What a finished cell says of itself: written whole, so it is also there if the table of results is lost."""
     try:
         found = json.loads((run / "result.json").read_text(encoding="utf-8"))
-        return Result(**found | {"cost": Cost(**found["cost"])})
+        return TrialResult(**found | {"cost": TrialCost(**found["cost"])})
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, TypeError, KeyError):

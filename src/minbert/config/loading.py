@@ -7,18 +7,18 @@ from typing import Any
 
 from minbert.config.overrides import apply_override, by_name, lay_over, merge
 from minbert.config.recipe import Recipe, Stage, TaskPlan
-from minbert.config.schema import fill, settings_of
-from minbert.errors import UserError, did_you_mean, shown
+from minbert.config.schema import fill_settings, settings_of
+from minbert.errors import UserError, did_you_mean, short_path
 
 SHIPPED = Path(__file__).parent / "recipes"
 
 
 def read_recipe(spec: str, overrides: Sequence[str] = ()) -> Recipe:
     """The recipe in a file or of a shipped name, with `key.path=value` overrides."""
-    table, path = read_table(spec)
+    table, path = read_recipe_table(spec)
     for override in overrides:
         apply_override(table, override)
-    return recipe_from(table, named(path))
+    return recipe_from(table, recipe_name(path))
 
 
 def recipe_from(table: Mapping[str, Any], where: str) -> Recipe:
@@ -34,7 +34,7 @@ def recipe_from(table: Mapping[str, Any], where: str) -> Recipe:
             f"{where}: 'tasks' and 'defaults' are tables.",
             'Write for example [tasks.sst] or tasks = ["sst"].',
         )
-    fill(TaskPlan, defaults, where, "'defaults'")
+    fill_settings(TaskPlan, defaults, where, "'defaults'")
     plans = {}
     for name, plan in tasks.items():
         if plan is False:
@@ -42,14 +42,14 @@ def recipe_from(table: Mapping[str, Any], where: str) -> Recipe:
             raise UserError(f"{where}: there is no task '{name}' to leave out. {left}")
         if not isinstance(plan, dict):
             raise UserError(f"{where}: 'tasks.{name}' should be a table.")
-        plans[name] = fill(TaskPlan, merge(defaults, plan), where, f"task '{name}'")
-    stages = unrolled(table.get("stages", [{}]), where)
-    table["stages"] = [fill(Stage, stage, where, f"stage {i}") for i, stage in enumerate(stages)]
+        plans[name] = fill_settings(TaskPlan, merge(defaults, plan), where, f"task '{name}'")
+    stages = unroll_stages(table.get("stages", [{}]), where)
+    table["stages"] = [fill_settings(Stage, stage, where, f"stage {i}") for i, stage in enumerate(stages)]
     table["tasks"] = plans
-    return fill(Recipe, table, where, "the recipe", where)
+    return fill_settings(Recipe, table, where, "the recipe", where)
 
 
-def unrolled(stages: Any, where: str) -> list[dict[str, Any]]:
+def unroll_stages(stages: Any, where: str) -> list[dict[str, Any]]:
     """The stages one after another: {repeat = 10, each = [{...}, {...}]} stands for twenty of them."""
     if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
         raise UserError(f"{where}: 'stages' should be a list of tables.", "Write [[stages]] before each.")
@@ -64,25 +64,25 @@ def unrolled(stages: Any, where: str) -> list[dict[str, Any]]:
                 f"{where}: a group of stages has 'repeat', a whole number of at least 1, and 'each', the stages.",
                 "Write [[stages]] with repeat = 10, and below it [[stages.each]] before each of its stages.",
             )
-        flat += times * unrolled(stage["each"], where)
+        flat += times * unroll_stages(stage["each"], where)
     return flat
 
 
-def read_table(spec: str, seen: tuple[Path, ...] = ()) -> tuple[dict[str, Any], Path]:
+def read_recipe_table(spec: str, seen: tuple[Path, ...] = ()) -> tuple[dict[str, Any], Path]:
     """A recipe's table with everything it extends, and the file it stands in."""
     path = find_recipe(spec, seen[-1].parent if seen else None)
     if path in seen:
-        raise UserError(f"{named(path)}: extends itself by way of {' and '.join(named(p) for p in seen)}.")
+        raise UserError(f"{recipe_name(path)}: extends itself by way of {' and '.join(recipe_name(p) for p in seen)}.")
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
-        raise UserError(f"{named(path)}: not TOML: {wrong}") from None
+        raise UserError(f"{recipe_name(path)}: not TOML: {wrong}") from None
     anchor_tasks(table, path.parent)
     parent = table.pop("extends", None)
     if parent is not None:
         if not isinstance(parent, str):
-            raise UserError(f"{named(path)}: 'extends' names one recipe.")
-        below, _ = read_table(parent, (*seen, path))
+            raise UserError(f"{recipe_name(path)}: 'extends' names one recipe.")
+        below, _ = read_recipe_table(parent, (*seen, path))
         table = lay_over(below, table)
     return table, path
 
@@ -101,11 +101,11 @@ def shipped_recipes() -> list[str]:
     return sorted(p.relative_to(SHIPPED).with_suffix("").as_posix() for p in SHIPPED.rglob("*.toml"))
 
 
-def named(path: Path) -> str:
+def recipe_name(path: Path) -> str:
     """A recipe as an error message should name it."""
     if path.is_relative_to(SHIPPED):
         return f"recipe {path.relative_to(SHIPPED).with_suffix('').as_posix()}"
-    return shown(path)
+    return short_path(path)
 
 
 def anchor_tasks(table: dict[str, Any], folder: Path) -> None:

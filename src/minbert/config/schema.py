@@ -36,7 +36,7 @@ def split_spec(spec: Spec, where: str) -> tuple[str, dict[str, Any]]:
     return name, settings
 
 
-def choose(family: str, table: Mapping[str, T], spec: Spec, where: str) -> tuple[T, dict[str, Any], str]:
+def choose_technique(family: str, table: Mapping[str, T], spec: Spec, where: str) -> tuple[T, dict[str, Any], str]:
     """The family's entry that the recipe names, its settings, and how errors should call it."""
     name, settings = split_spec(spec, where)
     if name not in table:
@@ -44,18 +44,18 @@ def choose(family: str, table: Mapping[str, T], spec: Spec, where: str) -> tuple
     return table[name], settings, f"{family} '{name}'"
 
 
-def build(family: str, table: Mapping[str, Callable[..., T]], spec: Spec, where: str, /, *given: object) -> T:
+def build_technique(family: str, table: Mapping[str, Callable[..., T]], spec: Spec, where: str, /, *given: object) -> T:
     """Construct the technique that the recipe names from what the program gives and the recipe sets."""
-    make, settings, what = choose(family, table, spec, where)
-    return fill(make, settings, where, what, *given)
+    make, settings, what = choose_technique(family, table, spec, where)
+    return fill_settings(make, settings, where, what, *given)
 
 
-def expand(family: str, table: Mapping[str, Callable[..., T]], spec: Spec, where: str) -> Spec:
+def expand_spec(family: str, table: Mapping[str, Callable[..., T]], spec: Spec, where: str) -> Spec:
     """What a recipe wrote, with the defaults of the technique's other settings; its bare name if it has none.
 
     A default of None stays left out: TOML cannot say it.
     """
-    make, settings, _ = choose(family, table, spec, where)
+    make, settings, _ = choose_technique(family, table, spec, where)
     name, _ = split_spec(spec, where)
     defaults = {key: parameter.default for key, parameter in settings_of(make).items()}
     full = {
@@ -66,7 +66,7 @@ def expand(family: str, table: Mapping[str, Callable[..., T]], spec: Spec, where
     return {"name": name, **full} if full else name
 
 
-def fill(make: Callable[..., T], settings: Mapping[str, Any], where: str, what: str, /, *given: object) -> T:
+def fill_settings(make: Callable[..., T], settings: Mapping[str, Any], where: str, what: str, /, *given: object) -> T:
     """Call `make` with settings checked against its signature: names, then types."""
     known = settings_of(make)
     hints = get_type_hints(make.__init__ if inspect.isclass(make) else make)
@@ -104,49 +104,49 @@ def convert(value: Any, hint: Any, where: str, name: str) -> Any:
                 return convert(value, option, where, name)
             except TypeError:
                 continue
-        raise TypeError(describe(hint))
+        raise TypeError(describe_type(hint))
     if origin is Literal:
         if value in args:
             return value
-        raise TypeError(describe(hint))
+        raise TypeError(describe_type(hint))
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         if isinstance(value, hint):
             return value
         if not isinstance(value, dict):
             raise TypeError("a table")
-        return fill(hint, value, where, f"'{name}'")
+        return fill_settings(hint, value, where, f"'{name}'")
     try:
         if origin is tuple and isinstance(value, list | tuple):
             return tuple(convert(item, args[0], where, name) for item in value)
         if origin is dict and isinstance(value, dict):
             return {key: convert(item, args[1], where, f"{name}.{key}") for key, item in value.items()}
     except TypeError:
-        raise TypeError(describe(hint)) from None
+        raise TypeError(describe_type(hint)) from None
     if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
         # TOML has nan and inf; no setting has a use for them
         if abs(value) <= sys.float_info.max:
             return float(value)
-        raise TypeError(describe(hint))
+        raise TypeError(describe_type(hint))
     if isinstance(hint, type) and isinstance(value, hint) and isinstance(value, bool) == (hint is bool):
         return value
     if hint is None or hint is types.NoneType:
         if value is None:
             return None
         raise TypeError("nothing")
-    raise TypeError(describe(hint))
+    raise TypeError(describe_type(hint))
 
 
-def describe(hint: Any, many: bool = False) -> str:
+def describe_type(hint: Any, many: bool = False) -> str:
     """A type in words for an error message."""
     origin, args = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        return " or ".join(describe(option, many) for option in args if option is not types.NoneType)
+        return " or ".join(describe_type(option, many) for option in args if option is not types.NoneType)
     if origin is Literal:
         return " or ".join(repr(option) for option in args)
     if origin is tuple:
-        return f"a list of {describe(args[0], many=True)}"
+        return f"a list of {describe_type(args[0], many=True)}"
     if origin is dict and args[1] is not Any:
-        return f"a table of {describe(args[1], many=True)}"
+        return f"a table of {describe_type(args[1], many=True)}"
     if origin is dict or dataclasses.is_dataclass(hint):
         return "tables" if many else "a table"
     if hint is bool:

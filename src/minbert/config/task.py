@@ -6,11 +6,11 @@ from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from minbert.config.schema import fill
+from minbert.config.schema import fill_settings
 from minbert.errors import UserError, did_you_mean
 
 STANDARD = Path(__file__).parent / "tasks"
-METRICS = {
+TASK_METRICS = {
     "classify": ("accuracy", "macro_f1", "f1", "log_loss"),
     "score": ("pearson", "spearman", "mse", "mae"),
 }
@@ -82,9 +82,9 @@ class Task:
         if self.max_length < 8:
             raise ValueError("'max_length' is at least 8 tokens")
         if not self.metric:
-            object.__setattr__(self, "metric", METRICS[self.kind][0])
-        if self.metric not in METRICS[self.kind]:
-            raise ValueError(f"unknown metric '{self.metric}'. {did_you_mean(self.metric, METRICS[self.kind])}")
+            object.__setattr__(self, "metric", TASK_METRICS[self.kind][0])
+        if self.metric not in TASK_METRICS[self.kind]:
+            raise ValueError(f"unknown metric '{self.metric}'. {did_you_mean(self.metric, TASK_METRICS[self.kind])}")
 
     @property
     def paired(self) -> bool:
@@ -100,7 +100,7 @@ class Task:
         return tuple(label_key(value) for value in self.labels)
 
     @property
-    def answers(self) -> tuple[str, ...]:
+    def display_labels(self) -> tuple[str, ...]:
         """What people read as the answers of a classify task."""
         return self.label_names or self.label_keys
 
@@ -131,7 +131,7 @@ def label_key(value: object) -> str:
 
 def task_from(name: str, folder: Path, settings: Mapping[str, Any], where: str) -> Task:
     """A task from a table as TOML or JSON gives it."""
-    return fill(Task, settings, where, f"task '{name}'", name, folder)
+    return fill_settings(Task, settings, where, f"task '{name}'", name, folder)
 
 
 def read_task(name: str, spec: str = "", beside: Path | None = None) -> Task:

@@ -19,7 +19,7 @@ from minbert.data.tokenizer import Tokenizer, Tokens, over_character_limit
 # both: joined in one order, and in the other; twice: the first text, two times
 Layout = Literal["cross_encoder", "bi_encoder", "both_orders", "simcse"]
 # (the tokenizer, texts, how many of a text's pieces can be kept) -> a tag for each piece
-Tag = Callable[[Tokenizer, Sequence[str], int], Tokens]
+TagTokens = Callable[[Tokenizer, Sequence[str], int], Tokens]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def end_to_end(parts: list[Tokens]) -> npt.NDArray[np.int64]:
 
 
 def encode_texts(
-    text: Tokenizer, texts: tuple[list[str], ...], layout: Layout, max_length: int, tag: Tag | None = None
+    text: Tokenizer, texts: tuple[list[str], ...], layout: Layout, max_length: int, tag: TagTokens | None = None
 ) -> EncodedTexts:
     """Texts -> sequences: [CLS] a [SEP]; pairs as [CLS] a [SEP] b [SEP], in both orders, or apart."""
     columns = texts[:1] if layout == "simcse" else texts

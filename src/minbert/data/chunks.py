@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minbert.config.task import Task
-from minbert.data.dataset import Dataset, Reject, row_of
-from minbert.data.readers import Columns
+from minbert.data.dataset import Dataset, RejectedRow, row_of
+from minbert.data.readers import ColumnReader
 from minbert.errors import UserError
 
 # A chunk ends with the row that reaches one of these: enough rows for batches of similar length, few enough characters
 # for the tokenizer, which takes 30 times their memory.
-ROWS = 8_192
-CHARACTERS = 2**21
+CHUNK_ROWS = 8_192
+CHUNK_CHARACTERS = 2**21
 
 
 @dataclass(frozen=True)
@@ -21,47 +21,47 @@ class Chunk:
 
     # each text column once, also if several tasks read it
     examples: Dataset
-    rejects: list[Reject]
+    rejects: list[RejectedRow]
 
     @property
     def rows(self) -> int:
         return len(self.examples) + len(self.rejects)
 
 
-def full(rows: int, characters: int) -> bool:
-    return rows >= ROWS or characters >= CHARACTERS
+def chunk_is_full(rows: int, characters: int) -> bool:
+    return rows >= CHUNK_ROWS or characters >= CHUNK_CHARACTERS
 
 
-def empty_chunk(reader: Columns) -> Chunk:
+def empty_chunk(reader: ColumnReader) -> Chunk:
     return Chunk(Dataset(tuple([] for _ in reader.columns), None, [], [], reader.path), [])
 
 
-def read_chunks(reader: Columns) -> Iterator[Chunk]:
+def read_chunks(reader: ColumnReader) -> Iterator[Chunk]:
     """Every row of the file, in its order, as an example or a reject."""
     chunk, characters = empty_chunk(reader), 0
     for line, values in reader:
         try:
             texts, identity = row_of(line, values, reader.columns, reader.id_column)
         except ValueError as reason:
-            chunk.rejects.append(Reject(reader.path, line, str(reason)))
+            chunk.rejects.append(RejectedRow(reader.path, line, str(reason)))
         else:
             for column, text in zip(chunk.examples.texts, texts, strict=True):
                 column.append(text)
                 characters += len(text)
             chunk.examples.ids.append(identity)
             chunk.examples.lines.append(line)
-        if full(chunk.rows, characters):
+        if chunk_is_full(chunk.rows, characters):
             yield chunk
             chunk, characters = empty_chunk(reader), 0
     if chunk.rows:
         yield chunk
 
 
-def reader_of(tasks: Sequence[Task], path: Path) -> Columns:
+def reader_for(tasks: Sequence[Task], path: Path) -> ColumnReader:
     """The text columns of all tasks; a row must have as many fields as the header."""
     for name in ("id", "delimiter"):
         if len({getattr(task, name) for task in tasks}) > 1:
             each = ", ".join(f"'{getattr(task, name)}' in {task.name}" for task in tasks)
             raise UserError(f"These tasks read files in different ways: '{name}' is {each}.", "Ask them one by one.")
     columns = dict.fromkeys(name for task in tasks for name in task.text)
-    return Columns(path, list(columns), tasks[0].id, tasks[0].delimiter, exact=True)
+    return ColumnReader(path, list(columns), tasks[0].id, tasks[0].delimiter, exact=True)

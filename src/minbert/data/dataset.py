@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from minbert.config.task import Label, Task, label_key
 from minbert.data.readers import is_unicode, read_columns
-from minbert.errors import UserError, shown
+from minbert.errors import UserError, short_path
 
 NEITHER_LETTER_NOR_DIGIT = re.compile(r"[\W_]+")
 In = TypeVar("In")
@@ -26,13 +26,13 @@ Out = TypeVar("Out")
 
 
 @dataclass(frozen=True)
-class Reject:
+class RejectedRow:
     path: Path
     line: int
     reason: str
 
     def __str__(self) -> str:
-        return f"{shown(self.path)}:{self.line}: {self.reason}"
+        return f"{short_path(self.path)}:{self.line}: {self.reason}"
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Dataset:
     ids: list[str]
     lines: list[int]
     path: Path
-    skipped: list[Reject] = field(default_factory=list)
+    skipped: list[RejectedRow] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -67,7 +67,7 @@ class Missing(ValueError):
 class BadRows(UserError):
     """Rows that could not be read; the error shows the first of them, `rejects` has all."""
 
-    def __init__(self, rejects: Sequence[Reject], most: int = 15) -> None:
+    def __init__(self, rejects: Sequence[RejectedRow], most: int = 15) -> None:
         lines = [str(reject) for reject in rejects[:most]]
         if len(rejects) > most:
             lines.append(f"... and {len(rejects) - most} more bad rows; `minbert check` lists them all.")
@@ -86,7 +86,7 @@ def read_dataset(path: Path, task: Task, *, labelled: bool = True, skip_bad_rows
     return examples
 
 
-def read_rows(path: Path, task: Task, *, labelled: bool = True) -> tuple[Dataset, list[Reject]]:
+def read_rows(path: Path, task: Task, *, labelled: bool = True) -> tuple[Dataset, list[RejectedRow]]:
     """Every row as an example or a reject."""
     columns = [*task.text, *([task.label] if labelled else [])]
     answer = LabelReader(task)
@@ -94,18 +94,18 @@ def read_rows(path: Path, task: Task, *, labelled: bool = True) -> tuple[Dataset
     labels: list[float] = []
     ids: list[str] = []
     lines: list[int] = []
-    rejects: list[Reject] = []
-    skipped: list[Reject] = []
+    rejects: list[RejectedRow] = []
+    skipped: list[RejectedRow] = []
     for line, values in read_columns(path, columns, task.id, task.delimiter):
         try:
             row, identity = row_of(line, values, task.text, task.id)
             if labelled:
                 labels.append(answer(values[len(task.text)]))
         except Missing as reason:
-            (skipped if task.missing == "skip" else rejects).append(Reject(path, line, str(reason)))
+            (skipped if task.missing == "skip" else rejects).append(RejectedRow(path, line, str(reason)))
             continue
         except ValueError as reason:
-            rejects.append(Reject(path, line, str(reason)))
+            rejects.append(RejectedRow(path, line, str(reason)))
             continue
         for column, text in zip(texts, row, strict=True):
             column.append(text)
@@ -222,10 +222,10 @@ def read_split(task: Task, data_root: Path | None, *, skip_bad_rows: bool = Fals
         task = task.with_labels(infer_labels(path, task))
     if task.files.dev is not None:
         paths = (path, locate(task, "dev", data_root))
-        train, dev = together(lambda path: read_dataset(path, task, skip_bad_rows=skip_bad_rows), paths)
+        train, dev = read_all(lambda path: read_dataset(path, task, skip_bad_rows=skip_bad_rows), paths)
         return task, train, dev
     train = read_dataset(path, task, skip_bad_rows=skip_bad_rows)
-    held = np.array([held_out(texts, task.dev_split) for texts in zip(*train.texts, strict=True)])
+    held = np.array([in_dev_split(texts, task.dev_split) for texts in zip(*train.texts, strict=True)])
     dev = train.take(np.flatnonzero(held))
     rest = train.take(np.flatnonzero(~held))
     dev.skipped = []  # they are counted with the training rows
@@ -237,7 +237,7 @@ def read_split(task: Task, data_root: Path | None, *, skip_bad_rows: bool = Fals
     return task, rest, dev
 
 
-def together(read: Callable[[In], Out], sources: Iterable[In]) -> list[Out]:
+def read_all(read: Callable[[In], Out], sources: Iterable[In]) -> list[Out]:
     """Read all sources, then complain of the bad rows of all of them at once."""
     found, rejects = [], []
     for source in sources:
@@ -250,26 +250,26 @@ def together(read: Callable[[In], Out], sources: Iterable[In]) -> list[Out]:
     return found
 
 
-def held_out(texts: tuple[str, ...], share: float) -> bool:
+def in_dev_split(texts: tuple[str, ...], share: float) -> bool:
     """Whether an example belongs to the dev part that is split off a training file.
 
     Decided by the text itself: adding rows moves no old one, and copies of a row stay on one side.
     """
-    digest = hashlib.sha256("\x1f".join(same_example(texts)).encode()).digest()
+    digest = hashlib.sha256("\x1f".join(example_key(texts)).encode()).digest()
     return int.from_bytes(digest[:8], "big") < share * 2**64
 
 
-def same_example(texts: Iterable[str]) -> tuple[str, ...]:
+def example_key(texts: Iterable[str]) -> tuple[str, ...]:
     """Equal for examples that are the same: (a, b) and (b, a) are the same pair."""
-    return tuple(sorted(plain(text) for text in texts))
+    return tuple(sorted(normalized_text(text) for text in texts))
 
 
-def same_examples(texts: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+def example_keys(texts: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     """Each row of one or two columns of texts, without case, punctuation and the order of a pair."""
-    return [same_example(row) for row in zip(*texts, strict=True)]
+    return [example_key(row) for row in zip(*texts, strict=True)]
 
 
-def plain(text: str) -> str:
+def normalized_text(text: str) -> str:
     """A text without case, punctuation and spacing: what counts as the same sentence."""
     text = text.casefold()
     if text.isascii():

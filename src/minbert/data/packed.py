@@ -18,7 +18,7 @@ SIMILAR = 0.75
 
 
 @dataclass(frozen=True)
-class Block:
+class PackedBlock:
     """Sequences of similar length as a grid of S x L slots."""
 
     sequences: int
@@ -33,7 +33,7 @@ class Block:
 class Grid:
     """Tokens laid out in blocks, where those of one sequence can meet those of another."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[PackedBlock, ...]
     # the token in each slot (a hole repeats the last token of its sequence), and the slot of each token;
     # None: the blocks, one behind the other, are the packed tokens as they are
     tokens_G: Tensor | None
@@ -151,7 +151,7 @@ def lay_blocks(
     device: torch.device,
 ) -> Grid:
     """Sequences that begin at `starts`, in blocks of those named in `orders`."""
-    blocks: list[Block] = []
+    blocks: list[PackedBlock] = []
     tokens, holes = [], []
     used = 0
     for order in orders:
@@ -162,7 +162,7 @@ def lay_blocks(
         tokens.append((starts[order][:, None] + np.minimum(places, own[:, None] - 1)).ravel())
         holes.append(holes_SL.ravel())
         slots = slice(used, used + holes_SL.size)
-        blocks.append(Block(len(order), length, slots, on(device, holes_SL) if holes_SL.any() else None))
+        blocks.append(PackedBlock(len(order), length, slots, on(device, holes_SL) if holes_SL.any() else None))
         used = slots.stop
     tokens_G, holes_G = np.concatenate(tokens), np.concatenate(holes)
     if used == lengths.sum() and np.array_equal(tokens_G, np.arange(used)):

@@ -17,7 +17,7 @@ from pathlib import Path
 from minbert.data.tokenizer import Tokenizer, Tokens
 
 # A tag's place here is its id. What is no word, as [CLS], has the first.
-TAGS = (
+POS_TAGS = (
     "none",
     *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ"),
     *("SYM", "VERB", "X"),
@@ -41,7 +41,7 @@ UNIVERSAL = {
     "VERB": "VVB VVD VVG VVI VVN VVZ",
 }
 # Words as that corpus has them: is|n't, it|'s, can|not, well-known, U.S., 3.5, 2nd, !!!
-WORD = re.compile(
+TAGGED_WORD = re.compile(
     r"""[^\W\d_]+?(?=n't\b) | n't\b | '(?:s|m|d|re|ve|ll)\b | can(?=not\b)
     | (?:[^\W\d_]\.){2,} | \d+(?:[.,:]\d+)+
     | [^\W_]+(?:-[^\W_]+|'(?!(?:s|m|d|re|ve|ll)\b)[^\W_]+)*
@@ -49,7 +49,7 @@ WORD = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 QUOTES = str.maketrans("‘’`´“”", "''''\"\"")
-SYMBOLS = "%#@"  # which Unicode takes for punctuation
+SYMBOL_TAGS = "%#@"  # which Unicode takes for punctuation
 # The time that an unknown word takes grows with the square of its length.
 LONGEST_WORD = 40
 REMEMBERED_WORDS = 100_000
@@ -78,7 +78,7 @@ def align(text: str, places: Sequence[tuple[int, int]], most_tokens: int) -> lis
     """The tags of pieces that stand at these places of a text, each from one character to another."""
     kept = places[:most_tokens]
     end = kept[-1][1] if kept else 0
-    words = list(takewhile(lambda word: word.start() < end, WORD.finditer(text.translate(QUOTES))))
+    words = list(takewhile(lambda word: word.start() < end, TAGGED_WORD.finditer(text.translate(QUOTES))))
     ends = [word.end() for word in words]
     tags = [*tagger().tag([word[0] for word in words]), 0]
     # the first word that ends after the piece begins: some tokenizers count the space before a word to the piece
@@ -106,8 +106,8 @@ class Tagger:
         self.model = HanoverTagger.HanoverTagger(str(path))
         self.start, self.end = (HanoverTagger.EMPTY, HanoverTagger.START), HanoverTagger.END
         self.unknown = HanoverTagger.UNKNOWN
-        ids = {name: TAGS.index(tag) for tag, names in UNIVERSAL.items() for name in names.split()}
-        self.ids = {number: ids.get(name, TAGS.index("X")) for number, name in self.model.int2tag.items()}
+        ids = {name: POS_TAGS.index(tag) for tag, names in UNIVERSAL.items() for name in names.split()}
+        self.ids = {number: ids.get(name, POS_TAGS.index("X")) for number, name in self.model.int2tag.items()}
         self.chances = lru_cache(REMEMBERED_WORDS)(self.chances_of)
 
     def tag(self, words: Sequence[str]) -> list[int]:
@@ -156,5 +156,5 @@ def mark(word: str) -> int:
     """The tag of punctuation and symbols, which HanTa does not tell; 0 for words."""
     if word == "&" or any(character.isalnum() for character in word):
         return 0
-    symbol = word[0] in SYMBOLS or unicodedata.category(word[0]).startswith("S")
-    return TAGS.index("SYM" if symbol else "PUNCT")
+    symbol = word[0] in SYMBOL_TAGS or unicodedata.category(word[0]).startswith("S")
+    return POS_TAGS.index("SYM" if symbol else "PUNCT")

@@ -21,13 +21,13 @@ LONGEST_FIELD = 2**24
 LONGEST_LINE = 2**25
 csv.field_size_limit(LONGEST_FIELD)
 # of a parquet file: rows that are decoded at once, and bytes of a column that are read at once
-ROWS = 1024
+PARQUET_ROWS = 1024
 BUFFER = 2**20
 # of a jsonl file: column names that are remembered for the message that one is missing
-NAMES = 100
+MAX_COLUMN_NAMES = 100
 
 # (line, values of the columns and of the id), or (line, what is wrong with it)
-Row = tuple[int, list[Any] | str]
+FileRow = tuple[int, list[Any] | str]
 
 
 def format_of(path: Path) -> tuple[str, bool]:
@@ -41,7 +41,7 @@ def format_of(path: Path) -> tuple[str, bool]:
     return kind, gzipped
 
 
-class Columns:
+class ColumnReader:
     """Some columns of a file, read row by row in little memory, and how far the reading is.
 
     `exact`: a row with fewer fields than the header is a bad row; otherwise its missing fields are empty.
@@ -73,7 +73,7 @@ class Columns:
             return self._rows
         return 0 if self._raw is None else self.total if self._raw.closed else self._raw.tell()
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[FileRow]:
         try:
             with self.path.open("rb") as raw:
                 self._raw = raw
@@ -89,7 +89,7 @@ class Columns:
         except OSError as wrong:
             raise UserError(f"{self.path}: cannot be read: {wrong.strerror or wrong}") from None
 
-    def _csv(self, file: IO[str]) -> Iterator[Row]:
+    def _csv(self, file: IO[str]) -> Iterator[FileRow]:
         first = file.readline(LONGEST_LINE)
         if not first.strip("\r\n"):
             raise nothing_in(self.path)
@@ -99,7 +99,7 @@ class Columns:
             )
         # the course's files end in .csv and are separated by tabs: the header line tells
         delimiter = self.delimiter or ("\t" if "\t" in first else ",")
-        source = Lines(file, first)
+        source = RecordLines(file, first)
         reader = csv.reader(source, delimiter=delimiter, strict=True)
         try:
             header = next(reader)
@@ -128,10 +128,10 @@ class Columns:
             row += [""] * (len(header) - len(row))
             yield line, [row[i] for i in places] + [None if id_place is None else row[id_place]]
 
-    def _jsonl(self, file: IO[str]) -> Iterator[Row]:
+    def _jsonl(self, file: IO[str]) -> Iterator[FileRow]:
         # rows may leave fields out, so only the whole file tells whether a column is there
         missing, found, rows = set(self.columns), dict[str, None](), False
-        source = Lines(file)
+        source = RecordLines(file)
         while True:
             line = source.begin()
             try:
@@ -149,13 +149,13 @@ class Columns:
                 continue
             rows = True
             missing -= row.keys()
-            if len(found) < NAMES:
+            if len(found) < MAX_COLUMN_NAMES:
                 found.update(dict.fromkeys(row))
             yield line, [row.get(column) for column in self.columns] + [row.get(self.id_column)]
         if rows:
             require(self.path, self.columns, [*found, *(set(self.columns) - missing - found.keys())])
 
-    def _parquet(self, bare: BinaryIO) -> Iterator[Row]:
+    def _parquet(self, bare: BinaryIO) -> Iterator[FileRow]:
         import pyarrow
         import pyarrow.parquet
 
@@ -170,7 +170,7 @@ class Columns:
                 names = file.schema_arrow.names
                 require(self.path, self.columns, names)
                 wanted = list(dict.fromkeys([*self.columns, *([self.id_column] if self.id_column in names else [])]))
-                for batch in file.iter_batches(ROWS, columns=wanted):
+                for batch in file.iter_batches(PARQUET_ROWS, columns=wanted):
                     values = {name: _values(batch.column(batch.schema.get_field_index(name))) for name in wanted}
                     ids = values.get(self.id_column, [None] * batch.num_rows)
                     for row in zip(*(values[name] for name in self.columns), ids, strict=True):
@@ -180,9 +180,9 @@ class Columns:
                 raise UserError(f"{self.path}: not a whole parquet file: {wrong}") from None
 
 
-def read_columns(path: Path, columns: Sequence[str], id_column: str, delimiter: str = "") -> Iterator[Row]:
+def read_columns(path: Path, columns: Sequence[str], id_column: str, delimiter: str = "") -> Iterator[FileRow]:
     """Every row of a file."""
-    return iter(Columns(path, columns, id_column, delimiter))
+    return iter(ColumnReader(path, columns, id_column, delimiter))
 
 
 def nothing_in(path: Path) -> UserError:
@@ -205,7 +205,7 @@ class Overlong(csv.Error):
     """A line that is too long to be looked at."""
 
 
-class Lines:
+class RecordLines:
     """The lines of a file, counted; those of the current record can be read again."""
 
     def __init__(self, file: IO[str], *first: str) -> None:
@@ -215,7 +215,7 @@ class Lines:
         self.waiting: deque[str | None] = deque(first)
         self.taken: list[str | None] = []
 
-    def __iter__(self) -> "Lines":
+    def __iter__(self) -> "RecordLines":
         return self
 
     def __next__(self) -> str:

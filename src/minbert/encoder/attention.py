@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from minbert.data.packed import Block, Grid
+from minbert.data.packed import Grid, PackedBlock
 from minbert.encoder.dropout import DropoutGenerator
 
 
@@ -54,7 +54,7 @@ class Attend(torch.autograd.Function):
         mixed_GD = kv_TW.new_empty(queries.size, kv_TW.shape[1] // (3 if q_TD is None else 2))
         saved: list[Tensor | None] = []
         for here, there, (q_RQK, k_RLK, v_RLK) in operands(q_TD, kv_TW, queries, keys, heads):
-            weights_RQL = scores(q_RQK, k_RLK, there, heads).softmax(-1)
+            weights_RQL = attention_scores(q_RQK, k_RLK, there, heads).softmax(-1)
             keep_RQL = generator.mask(weights_RQL, dropout) if dropout else None
             dropped_RQL = weights_RQL if keep_RQL is None else weights_RQL * keep_RQL
             by_token(mixed_GD, here, heads, 1)[:, :, 0].copy_(split(torch.bmm(dropped_RQL, v_RLK), heads))
@@ -96,7 +96,7 @@ class Attend(torch.autograd.Function):
 
 def operands(
     q_TD: Tensor | None, kv_TW: Tensor, queries: Grid, keys: Grid, heads: int
-) -> Iterator[tuple[Block, Block, tuple[Tensor, ...]]]:
+) -> Iterator[tuple[PackedBlock, PackedBlock, tuple[Tensor, ...]]]:
     """Of each pair of blocks: queries R x Q x K, keys and values R x L x K."""
     kv_GW = keys.lay(kv_TW)
     q_GD = None if q_TD is None else queries.lay(q_TD)
@@ -107,7 +107,7 @@ def operands(
             yield here, there, by_head(q_GD, here, heads, 1) + by_head(kv_GW, there, heads, 2)
 
 
-def scores(q_RQK: Tensor, k_RLK: Tensor, there: Block, heads: int) -> Tensor:
+def attention_scores(q_RQK: Tensor, k_RLK: Tensor, there: PackedBlock, heads: int) -> Tensor:
     """q k' / sqrt(K), minus infinity where there is no key."""
     scale = q_RQK.shape[-1] ** -0.5
     if there.holes_SL is None:
@@ -117,14 +117,14 @@ def scores(q_RQK: Tensor, k_RLK: Tensor, there: Block, heads: int) -> Tensor:
     return torch.baddbmm(bias_R1L, q_RQK, k_RLK.transpose(1, 2), alpha=scale)
 
 
-def by_head(x_GW: Tensor, block: Block, heads: int, parts: int) -> tuple[Tensor, ...]:
+def by_head(x_GW: Tensor, block: PackedBlock, heads: int, parts: int) -> tuple[Tensor, ...]:
     """The rows of a block, `parts` things side by side -> each of them R x L x K; one copy lays out all."""
     S, L = block.sequences, block.length
     x_PSHLK = by_token(x_GW, block, heads, parts).permute(2, 0, 3, 1, 4)
     return x_PSHLK.reshape(parts, S * heads, L, -1).unbind()
 
 
-def by_token(x_GW: Tensor, block: Block, heads: int, parts: int) -> Tensor:
+def by_token(x_GW: Tensor, block: PackedBlock, heads: int, parts: int) -> Tensor:
     """The rows of a block, `parts` things side by side -> S x L x parts x H x K, a view."""
     return x_GW[block.slots].view(block.sequences, block.length, parts, heads, -1)
 

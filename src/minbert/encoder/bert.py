@@ -66,7 +66,7 @@ class SpecialTokens:
     mask: int = 103
 
 
-class Linear(nn.Linear):
+class DtypeLinear(nn.Linear):
     def forward(self, x: Tensor) -> Tensor:
         bias = None if self.bias is None else self.bias.to(x.dtype)
         return functional.linear(x, self.weight.to(x.dtype), bias)
@@ -124,15 +124,15 @@ class Embeddings(nn.Module):
         return self.dropout(self.norm(x_TD))  # type: ignore[no-any-return]
 
 
-class Attention(nn.Module):
+class SelfAttention(nn.Module):
     """Multi-head self-attention within each sequence."""
 
     def __init__(self, config: BertConfig, generator: DropoutGenerator) -> None:
         super().__init__()
         self.heads = config.num_attention_heads
         # query, key and value in one product
-        self.qkv = Linear(config.hidden_size, 3 * config.hidden_size)
-        self.output = Linear(config.hidden_size, config.hidden_size)
+        self.qkv = DtypeLinear(config.hidden_size, 3 * config.hidden_size)
+        self.output = DtypeLinear(config.hidden_size, config.hidden_size)
         self.dropout = Dropout(config.attention_probs_dropout_prob, generator)
 
     def forward(self, x_TD: Tensor, packed: Packed, ports: Ports, number: int) -> Tensor:
@@ -156,10 +156,10 @@ class Layer(nn.Module):
 
     def __init__(self, config: BertConfig, generator: DropoutGenerator) -> None:
         super().__init__()
-        self.attention = Attention(config, generator)
+        self.attention = SelfAttention(config, generator)
         self.attention_norm = Norm(config.hidden_size, config.layer_norm_eps)
-        self.inner = Linear(config.hidden_size, config.intermediate_size)
-        self.outer = Linear(config.intermediate_size, config.hidden_size)
+        self.inner = DtypeLinear(config.hidden_size, config.intermediate_size)
+        self.outer = DtypeLinear(config.intermediate_size, config.hidden_size)
         self.norm = Norm(config.hidden_size, config.layer_norm_eps)
         self.dropout = Dropout(config.hidden_dropout_prob, generator)
         self.activation = ACTIVATIONS[config.hidden_act]
@@ -192,7 +192,7 @@ class Bert(nn.Module):
         self.dtype = torch.float32
         self.embeddings = Embeddings(config, self.dropout_generator)
         self.layers = nn.ModuleList(Layer(config, self.dropout_generator) for _ in range(config.num_hidden_layers))
-        self.pooler = Linear(config.hidden_size, config.hidden_size)
+        self.pooler = DtypeLinear(config.hidden_size, config.hidden_size)
         self.apply(initialize)
 
     def forward(self, packed: Packed, reads: Reads = "all", ports: Ports = NO_PORTS) -> Tensor:

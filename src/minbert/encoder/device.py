@@ -15,7 +15,7 @@ from minbert.encoder.precision import best_dtype
 
 # a batch of a few dozen sentences
 TOKENS = 1024
-SECONDS = 0.05
+MEASURE_SECONDS = 0.05
 
 
 def best_device() -> torch.device:
@@ -49,7 +49,7 @@ def matrix_rate(width: int, inner: int, dtype: torch.dtype, device: torch.device
     x_TD = torch.ones(TOKENS, width, dtype=dtype, device=device)
     weight_DF = torch.ones(width, inner, dtype=dtype, device=device)
     best, spent = float("inf"), 0.0
-    while spent < SECONDS:
+    while spent < MEASURE_SECONDS:
         began = time.perf_counter()
         # .item() waits for devices that work on their own
         (x_TD @ weight_DF)[0, 0].item()

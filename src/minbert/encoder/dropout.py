@@ -64,7 +64,7 @@ class Dropout(nn.Module):
 
 
 @contextmanager
-def dropping(module: nn.Module, rate: float) -> Iterator[None]:
+def dropout_rate(module: nn.Module, rate: float) -> Iterator[None]:
     """Let all dropout inside a module drop at another rate for a while; what drops nothing stays so."""
     before = {part: part.rate for part in module.modules() if isinstance(part, Dropout) and part.rate}
     for part in before:

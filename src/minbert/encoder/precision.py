@@ -26,7 +26,7 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 BF16_UNITS = ("amx_bf16", "avx512_bf16", "bf16")
 # bf16 loses digits: it has to be this much faster
 FASTER = 1.5
-SECONDS = 120
+TRIAL_SECONDS = 120
 TRIAL = """
 import time, torch
 
@@ -80,7 +80,7 @@ def bf16_speed() -> float:
 
 def try_bf16(trial: str = TRIAL) -> float:
     try:
-        done = subprocess.run([sys.executable, "-c", trial], capture_output=True, text=True, timeout=SECONDS)
+        done = subprocess.run([sys.executable, "-c", trial], capture_output=True, text=True, timeout=TRIAL_SECONDS)
         return round(float(done.stdout), 2) if done.returncode == 0 else 0.0
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return 0.0

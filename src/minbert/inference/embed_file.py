@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from minbert.config.schema import Spec
-from minbert.data.chunks import full
+from minbert.data.chunks import chunk_is_full
 from minbert.data.readers import is_unicode
 from minbert.data.tokenizer import Tokenizer
 from minbert.encoder.bert import Bert
 from minbert.errors import UserError
-from minbert.inference.job import Job, Made, Unit, fingerprint
+from minbert.inference.job import Job, Made, Unit, model_sha256
 from minbert.inference.predictor import fill_vectors
 
 
@@ -50,7 +50,7 @@ class TextLines:
 
 
 @dataclass(frozen=True)
-class Lines:
+class LineChunk:
     texts: list[str]
 
     @property
@@ -58,7 +58,7 @@ class Lines:
         return len(self.texts)
 
 
-class Embedding(Job[Lines]):
+class FileEmbedding(Job[LineChunk]):
     """All lines of a file through an encoder."""
 
     reader: TextLines
@@ -88,7 +88,7 @@ class Embedding(Job[Lines]):
             "pooling": str(self.pooling),
             "normalize": self.normalize,
             "max_length": self.max_length,
-            "model": fingerprint(self.bert, self.text, []),
+            "model": model_sha256(self.bert, self.text, []),
             "computes in": str(self.bert.dtype).removeprefix("torch."),
             "device": str(self.bert.pooler.weight.device),
         }
@@ -99,19 +99,19 @@ class Embedding(Job[Lines]):
         np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
         return file.getvalue()
 
-    def chunks(self) -> Iterator[Lines]:
+    def chunks(self) -> Iterator[LineChunk]:
         texts: list[str] = []
         characters = 0
         for line in self.reader:
             texts.append(line)
             characters += len(line)
-            if full(len(texts), characters):
-                yield Lines(texts)
+            if chunk_is_full(len(texts), characters):
+                yield LineChunk(texts)
                 texts, characters = [], 0
         if texts:
-            yield Lines(texts)
+            yield LineChunk(texts)
 
-    def work(self, chunk: Lines, made: Made) -> Iterator[float]:
+    def work(self, chunk: LineChunk, made: Made) -> Iterator[float]:
         vectors = np.empty((chunk.rows, self.bert.config.hidden_size), "<f4")
         done = 0
         for count in self.fill(chunk.texts, vectors):

@@ -12,11 +12,11 @@ from minbert.config.recipe import Precision
 from minbert.config.task import Task
 from minbert.data.tokenizer import Tokenizer
 from minbert.errors import UserError
-from minbert.inference.loop import fill_answers, no_answers, sequences_for
+from minbert.inference.loop import empty_predictions, encode_for_task, fill_predictions
 from minbert.inference.saved_model import load_model
 from minbert.model.multitask import Model
 
-FORMAT = 1
+ENSEMBLE_FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Member:
     @staticmethod
     def whole(model: Model, text: Tokenizer) -> "Member":
         """A model that is asked for all that it can answer."""
-        return Member(model, text, tuple(name for name, part in model.tasks.items() if part.loss.answering))
+        return Member(model, text, tuple(name for name, part in model.tasks.items() if part.loss.predicts))
 
 
 def load_members(path: Path, precision: Precision = "auto") -> list[Member]:
@@ -38,7 +38,7 @@ def load_members(path: Path, precision: Precision = "auto") -> list[Member]:
     if not listed.is_file():
         return [Member.whole(*load_model(path, precision))]
     saved = json.loads(listed.read_text(encoding="utf-8"))
-    if saved.get("format") != FORMAT:
+    if saved.get("format") != ENSEMBLE_FORMAT:
         raise UserError(f"{path}: written by another version of minbert (format {saved.get('format')}).")
     members = []
     for each in saved["members"]:
@@ -47,7 +47,7 @@ def load_members(path: Path, precision: Precision = "auto") -> list[Member]:
     return members
 
 
-def tasks_of(members: Sequence[Member]) -> dict[str, Task]:
+def member_tasks(members: Sequence[Member]) -> dict[str, Task]:
     """The tasks that one member or more answer, each as the first of these knows it."""
     found: dict[str, Task] = {}
     for member in members:
@@ -56,16 +56,16 @@ def tasks_of(members: Sequence[Member]) -> dict[str, Task]:
     return found
 
 
-def fill_mean(
+def fill_ensemble_mean(
     members: Sequence[Member], name: str, texts: tuple[list[str], ...], answers: npt.NDArray[Any]
 ) -> Iterator[int]:
     """Fill in the mean of the members' answers; tells how many rows were finished by each batch."""
     asked = [member for member in members if name in member.tasks]
     answers[...] = 0
     for number, member in enumerate(asked, start=1):
-        own = no_answers(member.model.task(name).task, len(answers))
-        sequences = sequences_for(member.model, name, member.text, texts)
-        for rows in fill_answers(member.model, name, sequences, own):
+        own = empty_predictions(member.model.task(name).task, len(answers))
+        sequences = encode_for_task(member.model, name, member.text, texts)
+        for rows in fill_predictions(member.model, name, sequences, own):
             # a row is finished when the last member has answered it
             yield rows if number == len(asked) else 0
         answers += own / len(asked)

@@ -34,7 +34,7 @@ GZIP_LEVEL = 6
 
 
 @dataclass(frozen=True)
-class Given:
+class TaskPredictions:
     """The answers of a task to some examples."""
 
     task: Task
@@ -45,7 +45,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Column:
+class OutputColumn:
     name: str
     kind: Literal["text", "number", "truth"]
     values: Sequence[Any]
@@ -54,12 +54,12 @@ class Column:
 # ---- what is written ----------------------------------------------------------------------------------
 
 
-def answer_columns(names: Sequence[str], examples: Dataset, given: Sequence[Given]) -> list[Column]:
+def prediction_columns(names: Sequence[str], examples: Dataset, given: Sequence[TaskPredictions]) -> list[OutputColumn]:
     """The id, the user's columns by their own names, and ours beside them, with a _ where a name is taken.
 
     `names` are those of the text columns. With several tasks, each task's columns begin with its name.
     """
-    users = [Column(name, "text", texts) for name, texts in zip(names, examples.texts, strict=True)]
+    users = [OutputColumn(name, "text", texts) for name, texts in zip(names, examples.texts, strict=True)]
     if examples.labels is not None:
         users += [label_column(each.task, examples.labels) for each in given]
     taken = {column.name for column in users}
@@ -68,36 +68,38 @@ def answer_columns(names: Sequence[str], examples: Dataset, given: Sequence[Give
         return free(f"{name}_") if name in taken else name
 
     ours = [
-        Column(free(f"{each.task.name}.{column.name}" if len(given) > 1 else column.name), column.kind, column.values)
+        OutputColumn(
+            free(f"{each.task.name}.{column.name}" if len(given) > 1 else column.name), column.kind, column.values
+        )
         for each in given
         for column in own_columns(each)
     ]
-    return [Column(free("id"), "text", examples.ids), *users, *ours]
+    return [OutputColumn(free("id"), "text", examples.ids), *users, *ours]
 
 
-def label_column(task: Task, labels: npt.NDArray[Any]) -> Column:
+def label_column(task: Task, labels: npt.NDArray[Any]) -> OutputColumn:
     if task.kind == "score":
-        return Column(task.label, "number", labels.tolist())
-    return Column(task.label, "text", [task.label_keys[label] for label in labels])
+        return OutputColumn(task.label, "number", labels.tolist())
+    return OutputColumn(task.label, "text", [task.label_keys[label] for label in labels])
 
 
-def own_columns(given: Given) -> Iterator[Column]:
+def own_columns(given: TaskPredictions) -> Iterator[OutputColumn]:
     """prediction, probability, p_LABEL for each label, truncated."""
     task, answers = given.task, given.answers.astype(np.float64)
     if task.kind == "score":
-        yield Column("prediction", "number", np.round(answers, 6).tolist())
+        yield OutputColumn("prediction", "number", np.round(answers, 6).tolist())
     else:
         keys = task.label_keys
         rounded = np.round(answers, 6)
-        yield Column("prediction", "text", [keys[i] for i in answers.argmax(1)])
-        yield Column("probability", "number", rounded.max(1).tolist())
+        yield OutputColumn("prediction", "text", [keys[i] for i in answers.argmax(1)])
+        yield OutputColumn("probability", "number", rounded.max(1).tolist())
         for i, key in enumerate(keys):
-            yield Column(f"p_{key}", "number", rounded[:, i].tolist())
+            yield OutputColumn(f"p_{key}", "number", rounded[:, i].tolist())
     if given.cut is not None:
-        yield Column("truncated", "truth", given.cut.tolist())
+        yield OutputColumn("truncated", "truth", given.cut.tolist())
 
 
-def course_columns(examples: Dataset, given: Given) -> list[Column]:
+def course_columns(examples: Dataset, given: TaskPredictions) -> list[OutputColumn]:
     """What the course's graders read: the id, and the answer under a name of theirs."""
     task, answers = given.task, given.answers
     header = COURSE_HEADERS.get((task.kind, task.text, task.label))
@@ -112,19 +114,19 @@ def course_columns(examples: Dataset, given: Given) -> list[Column]:
             values = [f"{label}.0" for label in values]
     else:
         values = [str(score) for score in answers]
-    return [Column("id", "text", examples.ids), Column(header, "text", values)]
+    return [OutputColumn("id", "text", examples.ids), OutputColumn(header, "text", values)]
 
 
 # ---- how it is written --------------------------------------------------------------------------------
 
 
-class Form:
+class OutputFormat:
     """Rows -> bytes that are appended; the file of all of them -> the wanted file."""
 
-    def opening(self, columns: Sequence[Column]) -> bytes:
+    def opening(self, columns: Sequence[OutputColumn]) -> bytes:
         return b""
 
-    def rows(self, columns: Sequence[Column]) -> bytes:
+    def rows(self, columns: Sequence[OutputColumn]) -> bytes:
         raise AssertionError("a form defines rows")
 
     def finish(self, appended: Path, target: Path) -> None:
@@ -132,14 +134,14 @@ class Form:
         appended.replace(target)
 
 
-class Separated(Form):
+class SeparatedFormat(OutputFormat):
     def __init__(self, delimiter: str) -> None:
         self.delimiter = delimiter
 
-    def opening(self, columns: Sequence[Column]) -> bytes:
+    def opening(self, columns: Sequence[OutputColumn]) -> bytes:
         return self.lines([[column.name for column in columns]])
 
-    def rows(self, columns: Sequence[Column]) -> bytes:
+    def rows(self, columns: Sequence[OutputColumn]) -> bytes:
         spelled = [["false", "true"] if column.kind == "truth" else None for column in columns]
         values = [
             column.values if words is None else [words[value] for value in column.values]
@@ -155,38 +157,38 @@ class Separated(Form):
         return file.getvalue().encode("utf-8")
 
 
-class JsonLines(Form):
-    def rows(self, columns: Sequence[Column]) -> bytes:
+class JsonLinesFormat(OutputFormat):
+    def rows(self, columns: Sequence[OutputColumn]) -> bytes:
         names = [column.name for column in columns]
         rows = zip(*(column.values for column in columns), strict=True)
         lines = (json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) for row in rows)
         return "".join(f"{line}\n" for line in lines).encode("utf-8")
 
 
-class Course(Form):
+class CourseFormat(OutputFormat):
     """`id , prediction `."""
 
-    def opening(self, columns: Sequence[Column]) -> bytes:
+    def opening(self, columns: Sequence[OutputColumn]) -> bytes:
         return f"id \t {columns[1].name} \n".encode()
 
-    def rows(self, columns: Sequence[Column]) -> bytes:
+    def rows(self, columns: Sequence[OutputColumn]) -> bytes:
         ids, answers = (column.values for column in columns)
         return "".join(f"{name} , {answer} \n" for name, answer in zip(ids, answers, strict=True)).encode("utf-8")
 
 
-class Parquet(Form):
+class ParquetFormat(OutputFormat):
     """Appended as a stream of Arrow's, since a parquet file ends with a list of all that is in it."""
 
-    def opening(self, columns: Sequence[Column]) -> bytes:
+    def opening(self, columns: Sequence[OutputColumn]) -> bytes:
         return self.schema(columns).serialize().to_pybytes()  # type: ignore[no-any-return]
 
-    def rows(self, columns: Sequence[Column]) -> bytes:
+    def rows(self, columns: Sequence[OutputColumn]) -> bytes:
         import pyarrow
 
         batch = pyarrow.record_batch([column.values for column in columns], schema=self.schema(columns))
         return batch.serialize().to_pybytes()  # type: ignore[no-any-return]
 
-    def schema(self, columns: Sequence[Column]) -> Any:
+    def schema(self, columns: Sequence[OutputColumn]) -> Any:
         import pyarrow
 
         types = {"text": pyarrow.string(), "number": pyarrow.float64(), "truth": pyarrow.bool_()}
@@ -202,20 +204,20 @@ class Parquet(Form):
             writer.close()
 
 
-class Gzipped(Form):
+class GzippedFormat(OutputFormat):
     """Another form, compressed chunk by chunk."""
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: OutputFormat) -> None:
         self.form = form
 
-    def opening(self, columns: Sequence[Column]) -> bytes:
+    def opening(self, columns: Sequence[OutputColumn]) -> bytes:
         return zipped(self.form.opening(columns))
 
-    def rows(self, columns: Sequence[Column]) -> bytes:
+    def rows(self, columns: Sequence[OutputColumn]) -> bytes:
         return zipped(self.form.rows(columns))
 
 
-class GzippedParquet(Parquet):
+class GzippedParquetFormat(ParquetFormat):
     def finish(self, appended: Path, target: Path) -> None:
         bare = appended.with_name(f"{appended.name}.parquet")
         super().finish(appended, bare)
@@ -228,12 +230,12 @@ class GzippedParquet(Parquet):
         bare.unlink()
 
 
-FORMS: dict[str, Form] = {
-    "csv": Separated(","),
-    "tsv": Separated("\t"),
-    "jsonl": JsonLines(),
-    "parquet": Parquet(),
-    "course": Course(),
+OUTPUT_FORMATS: dict[str, OutputFormat] = {
+    "csv": SeparatedFormat(","),
+    "tsv": SeparatedFormat("\t"),
+    "jsonl": JsonLinesFormat(),
+    "parquet": ParquetFormat(),
+    "course": CourseFormat(),
 }
 
 
@@ -242,15 +244,15 @@ def zipped(data: bytes) -> bytes:
     return gzip.compress(data, GZIP_LEVEL, mtime=0)
 
 
-def form_of(path: Path) -> Form:
+def output_format_of(path: Path) -> OutputFormat:
     """The form that the ending of a file's name asks for."""
     kind, is_gzipped = format_of(path)
     if kind == "parquet" and is_gzipped:
-        return GzippedParquet()
-    return Gzipped(FORMS[kind]) if is_gzipped else FORMS[kind]
+        return GzippedParquetFormat()
+    return GzippedFormat(OUTPUT_FORMATS[kind]) if is_gzipped else OUTPUT_FORMATS[kind]
 
 
-def write_whole(path: Path, form: Form, columns: Sequence[Column]) -> None:
+def write_whole(path: Path, form: OutputFormat, columns: Sequence[OutputColumn]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f"{path.name}.tmp")
     aside.write_bytes(form.opening(columns) + form.rows(columns))
@@ -258,11 +260,11 @@ def write_whole(path: Path, form: Form, columns: Sequence[Column]) -> None:
     aside.unlink(missing_ok=True)
 
 
-def write_answers(path: Path, task: Task, examples: Dataset, answers: npt.NDArray[Any]) -> None:
+def write_predictions(path: Path, task: Task, examples: Dataset, answers: npt.NDArray[Any]) -> None:
     """One row an example: id, texts, the label if it is known, the prediction, the probabilities."""
-    write_whole(path, form_of(path), answer_columns(task.text, examples, [Given(task, answers)]))
+    write_whole(path, output_format_of(path), prediction_columns(task.text, examples, [TaskPredictions(task, answers)]))
 
 
 def write_course(path: Path, task: Task, examples: Dataset, answers: npt.NDArray[Any]) -> None:
     """The format in which the course's graders read predictions."""
-    write_whole(path, FORMS["course"], course_columns(examples, Given(task, answers)))
+    write_whole(path, OUTPUT_FORMATS["course"], course_columns(examples, TaskPredictions(task, answers)))

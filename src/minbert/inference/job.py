@@ -51,12 +51,12 @@ class Reader(Protocol):
     def done(self) -> int: ...
 
 
-class Rows(Protocol):
+class HasRows(Protocol):
     @property
     def rows(self) -> int: ...
 
 
-C = TypeVar("C", bound=Rows)
+C = TypeVar("C", bound=HasRows)
 
 
 @dataclass
@@ -81,7 +81,7 @@ class Job(Generic[C]):
         self.source, self.output = source, output
         self.stamp = stamp_of(source)
         about = {"input": {"bytes": self.stamp[0], "sha256": sha256(source)}, **self.about(), **about_machine()}
-        self.journal = Journal(parts_of(output), about, resume=resume, replace=force)
+        self.journal = Journal(partial_folder(output), about, resume=resume, replace=force)
         self.before = self.rows
 
     def about(self) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class Job(Generic[C]):
     def __iter__(self) -> Iterator[Progress]:
         try:
             if not (self.journal.replace or self.journal.complete):
-                check_free(self.output)
+                check_output_is_new(self.output)
             if not self.journal.complete:
                 yield from self._chunks()
                 if stamp_of(self.source) != self.stamp:
@@ -156,7 +156,7 @@ def rejects_of(output: Path) -> Path:
     return output.with_name(f"{output.name}.rejects.jsonl")
 
 
-def parts_of(output: Path) -> Path:
+def partial_folder(output: Path) -> Path:
     """The folder of what is done so far."""
     return output.with_name(f"{output.name}.parts")
 
@@ -165,8 +165,8 @@ def check_places(source: Path, output: Path, resume: bool, force: bool) -> None:
     if resume and force:
         raise UserError("--resume goes on and --force begins anew.", "Give one of them.")
     check_output(source, output)
-    if not force and not (resume and parts_of(output).exists()):
-        check_free(output)
+    if not force and not (resume and partial_folder(output).exists()):
+        check_output_is_new(output)
 
 
 def check_output(source: Path, output: Path) -> None:
@@ -180,7 +180,7 @@ def check_output(source: Path, output: Path) -> None:
             raise UserError(f"{path}: is the input file.", "Name another output.")
 
 
-def check_free(output: Path) -> None:
+def check_output_is_new(output: Path) -> None:
     for path in (output, rejects_of(output)):
         if path.exists():
             raise UserError(f"{path}: exists already.", "Name another output, or replace it with --force.")
@@ -205,7 +205,7 @@ def about_machine() -> dict[str, Any]:
     }
 
 
-def fingerprint(module: nn.Module, text: Tokenizer, settings: Any) -> str:
+def model_sha256(module: nn.Module, text: Tokenizer, settings: Any) -> str:
     """SHA-256 of all that a model answers by: weights, tokenizer, settings."""
     digest = hashlib.sha256(text.tokenizer.to_str().encode())
     digest.update(json.dumps(settings, default=str, sort_keys=True).encode())

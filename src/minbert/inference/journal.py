@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from minbert.errors import UserError
-from minbert.files import differences, hold, sync, write_json
+from minbert.files import differences, fsync_path, hold_lock, write_json
 
 STREAMS = ("answers", "rejects")
 # `whole` is what becomes of the answers when all are there
@@ -33,7 +33,7 @@ class Journal:
         self.totals: Counter[str] = Counter()
         self.complete = False
         folder.mkdir(parents=True, exist_ok=True)
-        self._lock = hold(folder)
+        self._lock = hold_lock(folder)
         self._files: dict[str, IO[bytes]] = {}
         try:
             self._begin(about, resume, replace)
@@ -80,7 +80,7 @@ class Journal:
         """Find the chunks that are whole; forget what is behind them."""
         path = self.folder / "journal.jsonl"
         lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
-        entries = [entry_of(line) for line in lines]
+        entries = [journal_entry(line) for line in lines]
         self.complete = COMPLETE in entries
         if self.complete:
             for entry in entries:
@@ -101,7 +101,7 @@ class Journal:
                 sizes[name] += size
         for name, file in self._files.items():
             file.truncate(sizes[name])
-        sync(self.folder)
+        fsync_path(self.folder)
 
     def append(self, counts: Mapping[str, int], answers: bytes, rejects: bytes) -> None:
         """The next chunk. When this returns, it has happened."""
@@ -110,7 +110,7 @@ class Journal:
             for name, some in data.items():
                 self._write(name, some)
             checks = {name: [len(some), zlib.crc32(some)] for name, some in data.items()}
-            self._write("journal.jsonl", line_of({"counts": counts, "streams": checks}))
+            self._write("journal.jsonl", journal_line({"counts": counts, "streams": checks}))
         except OSError as wrong:
             raise UserError(
                 f"{self.folder}: {wrong.strerror or wrong}; the {self.chunks:,} chunks before are kept.",
@@ -138,12 +138,12 @@ class Journal:
     def finish(self, make: Callable[[Path, Path], None], output: Path, rejects: Path) -> None:
         """Make the output of the answers, put everything in place, go. Each step can be done again."""
         if not self.complete:
-            self._write("journal.jsonl", line_of(COMPLETE))
+            self._write("journal.jsonl", journal_line(COMPLETE))
             self.complete = True
         answers, refused, whole = (self.folder / name for name in (*STREAMS, "whole"))
         if answers.exists():
             make(answers, whole)
-            sync(whole)
+            fsync_path(whole)
             answers.unlink(missing_ok=True)
         if whole.exists():
             if output.exists() and not self.replace:
@@ -155,7 +155,7 @@ class Journal:
                 rejects.unlink(missing_ok=True)
             refused.unlink(missing_ok=True)
             whole.replace(output)
-            sync(output.parent)
+            fsync_path(output.parent)
         self.remove()
 
     def remove(self) -> None:
@@ -172,11 +172,11 @@ class Journal:
         self._lock.close()
 
 
-def line_of(entry: Mapping[str, Any]) -> bytes:
+def journal_line(entry: Mapping[str, Any]) -> bytes:
     return json.dumps(entry).encode() + b"\n"
 
 
-def entry_of(line: bytes) -> dict[str, Any] | None:
+def journal_entry(line: bytes) -> dict[str, Any] | None:
     """A line of the journal; None if it was not written to its end."""
     try:
         entry = json.loads(line)

@@ -17,7 +17,7 @@ from minbert.model.multitask import Model
 BUDGET = 4096
 
 
-def sequences_for(
+def encode_for_task(
     model: Model, name: str, text: Tokenizer, texts: tuple[list[str], ...], max_length: int | None = None
 ) -> EncodedTexts:
     """Texts as the task's own parts want them laid out; cut to fewer tokens if asked."""
@@ -26,17 +26,17 @@ def sequences_for(
     return encode_texts(text, texts, parts.layout, max_length or parts.max_length, tag)
 
 
-def no_answers(task: Task, count: int) -> npt.NDArray[Any]:
+def empty_predictions(task: Task, count: int) -> npt.NDArray[Any]:
     """Room for the answers: probabilities N x C, or scores N."""
     return np.empty((count, len(task.labels)) if task.kind == "classify" else count, np.float32)
 
 
-def fill_answers(model: Model, name: str, sequences: EncodedTexts, answers: npt.NDArray[Any]) -> Iterator[int]:
+def fill_predictions(model: Model, name: str, sequences: EncodedTexts, answers: npt.NDArray[Any]) -> Iterator[int]:
     """Fill in the answers batch by batch; tells how many rows each batch had."""
     for rows in length_batches(sequences.tokens, BUDGET):
         # set at each batch: between two of them the caller may do as it likes
         model.eval()
         with torch.inference_mode():
             batch = collate(name, sequences, None, rows).to(model.device)
-            answers[rows] = model.answers(batch).float().cpu().numpy()
+            answers[rows] = model.predict(batch).float().cpu().numpy()
         yield len(rows)

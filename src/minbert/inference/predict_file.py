@@ -8,23 +8,30 @@ from typing import Any, Literal
 
 import numpy as np
 
-from minbert.data.chunks import Chunk, empty_chunk, read_chunks, reader_of
-from minbert.data.dataset import Reject
-from minbert.data.readers import Columns, format_of
+from minbert.data.chunks import Chunk, empty_chunk, read_chunks, reader_for
+from minbert.data.dataset import RejectedRow
+from minbert.data.readers import ColumnReader, format_of
 from minbert.errors import UserError
-from minbert.inference.ensemble import Member, tasks_of
-from minbert.inference.formats import FORMS, Column, Given, answer_columns, course_columns, form_of
-from minbert.inference.job import Job, Made, fingerprint
-from minbert.inference.loop import no_answers
-from minbert.inference.several import Answered
+from minbert.inference.ensemble import Member, member_tasks
+from minbert.inference.formats import (
+    OUTPUT_FORMATS,
+    OutputColumn,
+    TaskPredictions,
+    course_columns,
+    output_format_of,
+    prediction_columns,
+)
+from minbert.inference.job import Job, Made, model_sha256
+from minbert.inference.loop import empty_predictions
+from minbert.inference.multi_task import Answered
 
 Format = Literal["auto", "course"]
 
 
-class Bulk(Job[Chunk]):
+class FilePrediction(Job[Chunk]):
     """All rows of a file through a model."""
 
-    reader: Columns
+    reader: ColumnReader
 
     def __init__(
         self,
@@ -38,10 +45,10 @@ class Bulk(Job[Chunk]):
         force: bool = False,
     ) -> None:
         self.members = [member for member in members if set(tasks) & set(member.tasks)]
-        self.tasks = {name: tasks_of(self.members)[name] for name in tasks}
+        self.tasks = {name: member_tasks(self.members)[name] for name in tasks}
         self.kind, self.gzipped = ("course", False) if form == "course" else format_of(output)
-        self.form = FORMS["course"] if form == "course" else form_of(output)
-        self.reader = reader_of(list(self.tasks.values()), source)
+        self.form = OUTPUT_FORMATS["course"] if form == "course" else output_format_of(output)
+        self.reader = reader_for(list(self.tasks.values()), source)
         self.opening()  # refuses what the format cannot hold
         super().__init__(source, output, resume=resume, force=force)
 
@@ -51,18 +58,18 @@ class Bulk(Job[Chunk]):
             "tasks": ", ".join(self.tasks),
             "read as": self.reader.kind + ".gz" * self.reader.gzipped,
             "written as": self.kind + ".gz" * self.gzipped,
-            "model": " ".join(fingerprint(each.model, each.text, settings_of(each)) for each in self.members),
+            "model": " ".join(model_sha256(each.model, each.text, member_settings(each)) for each in self.members),
             "computes in": str(first.bert.dtype).removeprefix("torch."),
             "device": str(first.device),
         }
 
     def opening(self) -> bytes:
-        nothing = [Given(task, no_answers(task, 0), np.zeros(0, bool)) for task in self.tasks.values()]
+        nothing = [TaskPredictions(task, empty_predictions(task, 0), np.zeros(0, bool)) for task in self.tasks.values()]
         return self.form.opening(self.columns(empty_chunk(self.reader), nothing))
 
-    def columns(self, chunk: Chunk, given: Sequence[Given]) -> list[Column]:
+    def columns(self, chunk: Chunk, given: Sequence[TaskPredictions]) -> list[OutputColumn]:
         if self.kind != "course":
-            return answer_columns(self.reader.columns, chunk.examples, given)
+            return prediction_columns(self.reader.columns, chunk.examples, given)
         if len(given) > 1:
             raise UserError("The course's format holds the answers of one task.", "Name one task.")
         return course_columns(chunk.examples, given[0])
@@ -72,18 +79,18 @@ class Bulk(Job[Chunk]):
 
     def work(self, chunk: Chunk, made: Made) -> Iterator[float]:
         made.answered, made.rejected = len(chunk.examples), len(chunk.rejects)
-        made.rejects = lines_of(chunk.rejects)
+        made.rejects = reject_lines(chunk.rejects)
         if not made.answered:
             return
         texts = dict(zip(self.reader.columns, chunk.examples.texts, strict=True))
-        several: dict[str, list[Given]] = {name: [] for name in self.tasks}
+        several: dict[str, list[TaskPredictions]] = {name: [] for name in self.tasks}
         for number, member in enumerate(self.members):
             names = [name for name in self.tasks if name in member.tasks]
             for done in (answered := Answered(member.model, member.text, names, texts)):
                 yield (number + done) / len(self.members)
             for name in names:
                 several[name].append(answered.given[name])
-        given = [mean_of(each) for each in several.values()]
+        given = [mean_predictions(each) for each in several.values()]
         made.answers = self.form.rows(self.columns(chunk, given))
         made.truncated = int(np.any([each.cut for each in given if each.cut is not None], axis=0).sum())
 
@@ -91,21 +98,21 @@ class Bulk(Job[Chunk]):
         self.form.finish(appended, target)
 
 
-def mean_of(given: Sequence[Given]) -> Given:
+def mean_predictions(given: Sequence[TaskPredictions]) -> TaskPredictions:
     """One answer of several models' answers; a text was cut if one of them cut it."""
     if len(given) == 1:
         return given[0]
     total = sum((each.answers for each in given[1:]), start=given[0].answers)
     cut = [each.cut for each in given if each.cut is not None]
-    return Given(given[0].task, total / len(given), np.logical_or.reduce(cut))
+    return TaskPredictions(given[0].task, total / len(given), np.logical_or.reduce(cut))
 
 
-def settings_of(member: Member) -> list[object]:
+def member_settings(member: Member) -> list[object]:
     parts = member.model.tasks.items()
     return [list(member.tasks), *([name, part.task.as_settings(), asdict(part.plan)] for name, part in parts)]
 
 
-def lines_of(rejects: Sequence[Reject]) -> bytes:
+def reject_lines(rejects: Sequence[RejectedRow]) -> bytes:
     lines = (json.dumps({"line": row.line, "reason": row.reason}, ensure_ascii=False) for row in rejects)
     # half a surrogate pair, spelled with a backslash, is what JSON spells it as
     return "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 
 from minbert.config.recipe import Precision
-from minbert.config.schema import Spec, build
+from minbert.config.schema import Spec, build_technique
 from minbert.config.task import Task
 from minbert.data.batch import encode_texts, length_batches
 from minbert.data.tokenizer import Tokenizer
@@ -20,16 +20,16 @@ from minbert.encoder.device import to_device
 from minbert.encoder.hub import find_backbone
 from minbert.encoder.pretrained import load_backbone
 from minbert.errors import UserError, did_you_mean
-from minbert.inference.ensemble import Member, fill_mean, load_members, tasks_of
+from minbert.inference.ensemble import Member, fill_ensemble_mean, load_members, member_tasks
 from minbert.inference.job import Progress
-from minbert.inference.loop import BUDGET, no_answers
-from minbert.inference.predict_file import Bulk, Format
+from minbert.inference.loop import BUDGET, empty_predictions
+from minbert.inference.predict_file import FilePrediction, Format
 from minbert.inference.saved_model import load_model, model_folder
 from minbert.model.poolings import POOLINGS
 
 
 @dataclass(frozen=True)
-class Answer:
+class Prediction:
     """The answer to one example: a label with the probability of each, or a score."""
 
     label: str | None = None
@@ -47,25 +47,25 @@ class Predictor:
 
     @property
     def tasks(self) -> dict[str, Task]:
-        return tasks_of(self.members)
+        return member_tasks(self.members)
 
     def task(self, name: str) -> Task:
         if name not in self.tasks:
             raise UserError(f"This model has no task '{name}' that answers. {did_you_mean(name, self.tasks)}")
         return self.tasks[name]
 
-    def predict(self, task: str, texts: Sequence[str] | Sequence[Sequence[str]]) -> list[Answer]:
+    def predict(self, task: str, texts: Sequence[str] | Sequence[Sequence[str]]) -> list[Prediction]:
         """Answers for texts, or for (text, text) pairs where the task compares two."""
         chosen = self.task(task)
-        columns = columns_of(chosen, texts)
-        answers = no_answers(chosen, len(columns[0]))
+        columns = text_columns(chosen, texts)
+        answers = empty_predictions(chosen, len(columns[0]))
         for _ in self.fill(task, columns, answers):
             pass
-        return [to_answer(chosen, row) for row in answers]
+        return [to_prediction(chosen, row) for row in answers]
 
     def fill(self, task: str, texts: tuple[list[str], ...], answers: npt.NDArray[Any]) -> Iterator[int]:
         """The same into an array (probabilities N x C, or scores N), telling how many rows each batch had."""
-        yield from fill_mean(self.members, task, texts, answers)
+        yield from fill_ensemble_mean(self.members, task, texts, answers)
 
     def bulk(
         self,
@@ -76,11 +76,11 @@ class Predictor:
         form: Format = "auto",
         resume: bool = False,
         force: bool = False,
-    ) -> Bulk:
+    ) -> FilePrediction:
         """A file of any length, ready to be answered by one or more tasks: iterating over it does the work."""
         for name in tasks:
             self.task(name)
-        return Bulk(self.members, tasks, Path(source), Path(output), form=form, resume=resume, force=force)
+        return FilePrediction(self.members, tasks, Path(source), Path(output), form=form, resume=resume, force=force)
 
     def predict_file(
         self,
@@ -110,12 +110,12 @@ class Predictor:
         return vectors
 
 
-def load(path: str | Path, precision: Precision = "auto") -> Predictor:
+def load_predictor(path: str | Path, precision: Precision = "auto") -> Predictor:
     """The model of a run, or the models of an ensemble."""
     return Predictor(load_members(Path(path), precision))
 
 
-def columns_of(task: Task, texts: Sequence[str] | Sequence[Sequence[str]]) -> tuple[list[str], ...]:
+def text_columns(task: Task, texts: Sequence[str] | Sequence[Sequence[str]]) -> tuple[list[str], ...]:
     """Rows of one or two texts -> columns of texts."""
     if isinstance(texts, str):
         raise UserError("predict takes a list of texts, not one text.", "Put it into a list.")
@@ -130,11 +130,11 @@ def columns_of(task: Task, texts: Sequence[str] | Sequence[Sequence[str]]) -> tu
     return tuple([row[i] for row in rows] for i in range(len(task.text)))
 
 
-def to_answer(task: Task, row: npt.NDArray[Any]) -> Answer:
+def to_prediction(task: Task, row: npt.NDArray[Any]) -> Prediction:
     if task.kind == "score":
-        return Answer(score=float(row))
-    probabilities = dict(zip(task.answers, (float(p) for p in row), strict=True))
-    return Answer(label=task.answers[int(row.argmax())], probabilities=probabilities)
+        return Prediction(score=float(row))
+    probabilities = dict(zip(task.display_labels, (float(p) for p in row), strict=True))
+    return Prediction(label=task.display_labels[int(row.argmax())], probabilities=probabilities)
 
 
 def load_encoder(name: str, precision: Precision = "auto") -> tuple[Bert, Tokenizer]:
@@ -158,7 +158,7 @@ def fill_vectors(
     max_length: int = 128,
 ) -> Iterator[int]:
     """Fill in one vector a text, N x D; tells how many texts each batch had."""
-    pool = build("pooling", POOLINGS, pooling, "embed", bert)
+    pool = build_technique("pooling", POOLINGS, pooling, "embed", bert)
     if list(pool.parameters()):
         raise UserError("embed: this pooling learns its weights with a task.", "Take mean, max, cls or pooler.")
     sequences = encode_texts(

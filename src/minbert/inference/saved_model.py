@@ -8,17 +8,17 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from minbert.config.recipe import Precision, TaskPlan
-from minbert.config.schema import fill
+from minbert.config.schema import fill_settings
 from minbert.config.task import task_from
 from minbert.data.tokenizer import Tokenizer
 from minbert.encoder.init import seeded
 from minbert.encoder.pretrained import load_backbone, save_backbone, save_tensors
 from minbert.errors import UserError
-from minbert.files import put_in_place, write_json
+from minbert.files import replace_folder, write_json
 from minbert.model.multitask import Model
 from minbert.model.resolve import resolve_plan
 
-FORMAT = 1
+MODEL_FORMAT = 1
 
 
 def save_model(folder: Path, model: Model, text: Tokenizer) -> None:
@@ -36,8 +36,8 @@ def save_model(folder: Path, model: Model, text: Tokenizer) -> None:
         }
         for name, part in model.tasks.items()
     }
-    write_json(aside / "minbert.json", {"format": FORMAT, "tasks": tasks})
-    put_in_place(aside, folder)
+    write_json(aside / "minbert.json", {"format": MODEL_FORMAT, "tasks": tasks})
+    replace_folder(aside, folder)
 
 
 def model_folder(path: Path) -> Path | None:
@@ -56,11 +56,13 @@ def load_model(path: Path, precision: Precision = "auto") -> tuple[Model, Tokeni
             raise UserError(f"{path}: no such run.", "`minbert train RECIPE --out RUN` makes one.")
         raise UserError(f"{path}: holds no trained model.", "`minbert train RECIPE --out RUN` makes one.")
     saved = json.loads((folder / "minbert.json").read_text(encoding="utf-8"))
-    if saved.get("format") != FORMAT:
+    if saved.get("format") != MODEL_FORMAT:
         raise UserError(f"{folder}: written by another version of minbert (format {saved.get('format')}).")
     where = str(folder / "minbert.json")
     tasks = {name: task_from(name, folder, entry["task"], where) for name, entry in saved["tasks"].items()}
-    plans = {name: fill(TaskPlan, entry["plan"], where, f"task '{name}'") for name, entry in saved["tasks"].items()}
+    plans = {
+        name: fill_settings(TaskPlan, entry["plan"], where, f"task '{name}'") for name, entry in saved["tasks"].items()
+    }
     bert, text = load_backbone(folder)
     with seeded(0):  # the fresh heads are replaced at once, but making them draws random numbers
         model = Model(bert, tasks, plans, where)

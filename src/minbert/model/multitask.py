@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from minbert.config.recipe import Precision, TaskPlan
-from minbert.config.schema import build, expand, split_spec
+from minbert.config.schema import build_technique, expand_spec, split_spec
 from minbert.config.task import Task
 from minbert.data.batch import Batch, Layout
 from minbert.data.packed import Packed
@@ -16,7 +16,7 @@ from minbert.errors import UserError
 from minbert.model.adapters import ADAPTERS
 from minbert.model.adapters.stack import Stack
 from minbert.model.heads import HEADS, Head
-from minbert.model.heads.base import MEANINGS, Place
+from minbert.model.heads.base import MEANINGS, HeadContext
 from minbert.model.losses import DEFAULTS, LOSSES, Loss
 from minbert.model.pairings import PAIRINGS, Pairing
 from minbert.model.pairings.shared import SharedPairing
@@ -24,7 +24,7 @@ from minbert.model.poolings import POOLINGS, Pooling
 from minbert.model.shared_layers import Shared, SharedLayer
 
 
-class TaskParts(nn.Module):
+class TaskModule(nn.Module):
     """What one task has of its own: adapters in the encoder, and all between its token vectors and the loss."""
 
     def __init__(self, bert: Bert, task: Task, plan: TaskPlan, where: str, shared: Shared | None = None) -> None:
@@ -33,31 +33,31 @@ class TaskParts(nn.Module):
         where = f"{where}: task '{task.name}'"
         self.task = task
         self.plan = plan
-        self.adapters = nn.ModuleList(build("adapter", ADAPTERS, spec, where, bert) for spec in plan.adapters)
+        self.adapters = nn.ModuleList(build_technique("adapter", ADAPTERS, spec, where, bert) for spec in plan.adapters)
         self.ports: Ports = Stack(self.adapters) if plan.adapters else NO_PORTS  # type: ignore[arg-type]
         self.pairing = self.pairing_of(bert, where, shared)
-        self.pooling: Pooling = build("pooling", POOLINGS, plan.pooling, where, bert)
+        self.pooling: Pooling = build_technique("pooling", POOLINGS, plan.pooling, where, bert)
         # inside a tuple, so that it is not taken for this task's own
         self.between: tuple[SharedLayer, ...] = ()
         if plan.shared_layer:
             kind = "a layer before the head"
             self.between = (shared.same(plan.shared_layer, task.name, kind, lambda: SharedLayer(bert), where),)
         loss = plan.loss or DEFAULTS[task.kind]
-        self.loss: Loss = build("loss", LOSSES, loss, where, task)
+        self.loss: Loss = build_technique("loss", LOSSES, loss, where, task)
         self.symmetric = plan.symmetric
         two = self.layout == "simcse" or (task.paired and self.layout == "bi_encoder")
         self.vectors = 2 if two and not self.pooling.tokens else 1
-        to_device = Place(task, bert, self.vectors, self.loss.outputs)
-        self.head: Head = build("head", HEADS, plan.head, where, to_device)
+        to_device = HeadContext(task, bert, self.vectors, self.loss.outputs)
+        self.head: Head = build_technique("head", HEADS, plan.head, where, to_device)
         self.max_length = min(plan.max_length or task.max_length, bert.config.max_position_embeddings)
         self.check(plan, where, split_spec(loss, where)[0], bert.config.type_vocab_size)
 
     def pairing_of(self, bert: Bert, where: str, shared: Shared) -> Pairing:
         """The pairing of the plan: the task's own, or one that it shares."""
-        own: Pairing = build("pairing", PAIRINGS, self.plan.pairing, where, bert, self.task)
+        own: Pairing = build_technique("pairing", PAIRINGS, self.plan.pairing, where, bert, self.task)
         if own.shared is None:
             return own
-        kind = expand("pairing", PAIRINGS, self.plan.pairing, where)
+        kind = expand_spec("pairing", PAIRINGS, self.plan.pairing, where)
         return SharedPairing(shared.same(own.shared, self.task.name, kind, lambda: own, where))
 
     def check(self, plan: TaskPlan, where: str, loss: str, segments: int) -> None:
@@ -69,7 +69,7 @@ class TaskParts(nn.Module):
             )
         if self.pooling.tokens != (self.head.emits == "tokens"):
             raise UserError(f"{where}: the pooling 'masked_tokens' and the head 'mlm' go only together.")
-        if self.layout == "simcse" and self.loss.answering:
+        if self.layout == "simcse" and self.loss.predicts:
             raise UserError(f"{where}: the pairing 'simcse' only trains the encoder: take the loss 'contrastive'.")
         if self.loss.across_examples and plan.batch_size < 2:
             raise UserError(
@@ -124,19 +124,19 @@ class Model(nn.Module):
         self.bert = bert
         self.shared = Shared()
 
-        def parts_of(name: str) -> TaskParts:
-            return TaskParts(bert, tasks[name], plans[name], where, self.shared)
+        def parts_of(name: str) -> TaskModule:
+            return TaskModule(bert, tasks[name], plans[name], where, self.shared)
 
         # the prefix lets a task be called `type` or `keys`, which are names of ModuleDict's own
         self.parts = nn.ModuleDict({f"task_{name}": parts_of(name) for name in tasks})
 
     @property
-    def tasks(self) -> dict[str, TaskParts]:
+    def tasks(self) -> dict[str, TaskModule]:
         return {name.removeprefix("task_"): self.task(name.removeprefix("task_")) for name in self.parts}
 
-    def task(self, name: str) -> TaskParts:
+    def task(self, name: str) -> TaskModule:
         part = self.parts[f"task_{name}"]
-        assert isinstance(part, TaskParts)
+        assert isinstance(part, TaskModule)
         return part
 
     def forward(self, batch: Batch, ports: Ports | None = None) -> Tensor:
@@ -161,9 +161,9 @@ class Model(nn.Module):
         assert batch.labels_B is not None
         return parts.loss(self(batch).float(), batch.labels_B)  # type: ignore[no-any-return]
 
-    def answers(self, batch: Batch) -> Tensor:
+    def predict(self, batch: Batch) -> Tensor:
         """classify: probabilities, B x C. score: scores, B."""
-        return self.task(batch.task).loss.answers(self(batch).float())
+        return self.task(batch.task).loss.predict(self(batch).float())
 
     def set_trainable(self, which: str) -> None:
         """Let only these parameters learn.
@@ -196,13 +196,14 @@ class Model(nn.Module):
     def counts(self) -> dict[str, int]:
         """Parameters of the encoder, of each task's own parts, and of the layers that tasks share."""
         return {
-            "encoder": count(self.bert.parameters()),
-            **{name: count(part.parameters()) for name, part in self.tasks.items()},
+            "encoder": count_of(self.bert.parameters()),
+            **{name: count_of(part.parameters()) for name, part in self.tasks.items()},
             **{
-                f"shared {name.removeprefix('shared_')}": count(part.parameters()) for name, part in self.shared.items()
+                f"shared {name.removeprefix('shared_')}": count_of(part.parameters())
+                for name, part in self.shared.items()
             },
         }
 
 
-def count(parameters: Iterable[nn.Parameter]) -> int:
+def count_of(parameters: Iterable[nn.Parameter]) -> int:
     return sum(parameter.numel() for parameter in parameters)

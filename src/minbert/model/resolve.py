@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from minbert.config.recipe import TaskPlan
-from minbert.config.schema import Spec, expand
+from minbert.config.schema import Spec, expand_spec
 from minbert.config.task import Task
 from minbert.model.adapters import ADAPTERS
 from minbert.model.heads import HEADS
@@ -36,4 +36,4 @@ def resolve_plan(plan: TaskPlan, task: Task, where: str) -> dict[str, Any]:
 
 
 def resolve_spec(family: str, spec: Spec, where: str) -> Spec:
-    return expand(family, FAMILIES[family], spec, where)
+    return expand_spec(family, FAMILIES[family], spec, where)

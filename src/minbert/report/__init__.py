@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from minbert.comparison.results import Findings
+from minbert.comparison.results import ComparisonResults
 from minbert.files import write_text
 from minbert.report import plain
 from minbert.report.blocks import WIDE, Page
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from minbert.analysis import RunAnalysis
 
 
-def write_comparison(findings: Findings, folder: Path, figures: Mapping[str, Path] | None = None) -> list[Path]:
+def write_comparison(results: ComparisonResults, folder: Path, figures: Mapping[str, Path] | None = None) -> list[Path]:
     """report.html, report.md, results.csv and tables/; gives the files that were written.
 
     `figures`: what write_figures gave; Markdown, which cannot hold them, then shows them from there.
     """
     shown = {name: quote(os.path.relpath(path, folder)) for name, path in (figures or {}).items()}
-    return write_page(comparison_page(findings), plain.tables(findings), folder, shown)
+    return write_page(comparison_page(results), plain.tables(results), folder, shown)
 
 
 def write_run(analysis: "RunAnalysis", folder: Path) -> list[Path]:
@@ -36,11 +36,11 @@ def write_run(analysis: "RunAnalysis", folder: Path) -> list[Path]:
     return write_page(run_page(analysis), run_tables(analysis), folder)
 
 
-def write_figures(findings: Findings, folder: Path) -> dict[str, Path]:
+def write_figures(results: ComparisonResults, folder: Path) -> dict[str, Path]:
     """Every chart of a comparison as an SVG file of its own: figure's name: file."""
     folder.mkdir(parents=True, exist_ok=True)
     paths: dict[str, Path] = {}
-    for figure in comparison_page(findings).figures():
+    for figure in comparison_page(results).figures():
         name = path_name = file_name(figure.name)
         while (path := folder / f"{path_name}.svg") in paths.values():
             # labels that differ only in what a file name cannot hold

@@ -16,7 +16,7 @@ LONG = 2000
 def hardest(found: TaskAnalysis) -> tuple[Block, ...]:
     filters: dict[str, tuple[str, ...]] = {}
     if found.classes:
-        filters = {"Label": tuple(found.task.answers), "Answer": ("wrong", "right")}
+        filters = {"Label": tuple(found.task.display_labels), "Answer": ("wrong", "right")}
     else:
         filters = {"Answer": ("too high", "too low")}
     if found.tags:
@@ -52,7 +52,7 @@ def contrasts(found: Disagreement, task: TaskAnalysis, names: tuple[str, str]) -
     ]
     if not rows:
         return ()
-    labels = tuple(task.task.answers) if task.classes else ()
+    labels = tuple(task.task.display_labels) if task.classes else ()
     filters = {"Run": better, **({"Label": labels} if labels else {})}
     lead = Words(f"First is {names[0]}, second is {names[1]}; the greatest differences of loss first.")
     return lead, Explorer(

@@ -1,19 +1,19 @@
 """Findings -> how they were computed, in plain words."""
 
-from minbert.comparison.results import Findings
+from minbert.comparison.results import ComparisonResults
 from minbert.report.numbers import fixed
 from minbert.report.words import count, decimals, listed, main_measure, measure_name, measures_in_order, seeds_of
 
 
-def method(findings: Findings) -> tuple[tuple[str, str], ...]:
+def method(results: ComparisonResults) -> tuple[tuple[str, str], ...]:
     """(what, how)."""
     pairs = [
-        ("Training", training(findings)),
-        ("Scores", scores(findings)),
-        ("± and intervals of scores", spread(findings)),
-        ("Differences", differences(findings)),
-        ("Verdicts", verdicts(findings)),
-        ("What could be seen", smallest(findings)),
+        ("Training", training(results)),
+        ("Scores", scores(results)),
+        ("± and intervals of scores", spread(results)),
+        ("Differences", differences(results)),
+        ("Verdicts", verdicts(results)),
+        ("What could be seen", smallest(results)),
         (
             "Cost",
             "Seconds of training without reading and measuring, and everything else, are means over the seeds. "
@@ -23,27 +23,27 @@ def method(findings: Findings) -> tuple[tuple[str, str], ...]:
     return tuple((what, how) for what, how in pairs if how)
 
 
-def training(findings: Findings) -> str:
-    seeds = ", ".join(str(seed) for seed in findings.seeds)
-    times = "once, with seed" if len(findings.seeds) == 1 else f"{len(findings.seeds)} times, with the seeds"
-    start = f"from {findings.backbone}" if "," not in findings.backbone else "each from its own backbone"
+def training(results: ComparisonResults) -> str:
+    seeds = ", ".join(str(seed) for seed in results.seeds)
+    times = "once, with seed" if len(results.seeds) == 1 else f"{len(results.seeds)} times, with the seeds"
+    start = f"from {results.backbone}" if "," not in results.backbone else "each from its own backbone"
     return (
-        f"Each of {count(len(findings.contestants), 'recipe')} was trained {times} {seeds}, {start}, "
-        f"under the same budget: {findings.budget}. A seed decides the order of the data, dropout and fresh weights."
+        f"Each of {count(len(results.systems), 'recipe')} was trained {times} {seeds}, {start}, "
+        f"under the same budget: {results.budget}. A seed decides the order of the data, dropout and fresh weights."
     )
 
 
-def scores(findings: Findings) -> str:
+def scores(results: ComparisonResults) -> str:
     said = "After training, each model answers all rows of the dev files."
-    if main_measure(findings) != "overall":
+    if main_measure(results) != "overall":
         return said
-    if {"sst", "quora", "sts"} <= set(findings.tasks):
+    if {"sst", "quora", "sts"} <= set(results.tasks):
         return f"{said} The overall score is (sst + quora + (sts + 1) / 2) / 3, of two accuracies and Pearson's r."
     return f"{said} The overall score is the mean of the tasks' main metrics; errors count as negative."
 
 
-def spread(findings: Findings) -> str:
-    if len(findings.seeds) == 1:
+def spread(results: ComparisonResults) -> str:
+    if len(results.seeds) == 1:
         return "With one seed there is no spread over seeds, so scores have neither ± nor interval."
     return (
         "After ± stands one standard deviation over seeds. The interval beside a mean is a 95 % interval over seeds "
@@ -51,38 +51,42 @@ def spread(findings: Findings) -> str:
     )
 
 
-def differences(findings: Findings) -> str:
-    if len(findings.contestants) < 2:
+def differences(results: ComparisonResults) -> str:
+    if len(results.systems) < 2:
         return ""
-    known = {seeds_of(each) for each in findings.contestants} - {None}
+    known = {seeds_of(each) for each in results.systems} - {None}
     covers = "the luck of the seeds and of the dev rows"
     if known == {1}:
         covers = "the luck of the dev rows alone"
     elif 1 in known:
         covers += "; of the dev rows alone where there is one seed that both have"
     return (
-        f"A difference is a recipe's mean minus that of {findings.baseline} over the seeds that both have; above 0 is "
+        f"A difference is a recipe's mean minus that of {results.baseline} over the seeds that both have; above 0 is "
         f"better, also for errors. Its 95 % interval covers {covers}."
     )
 
 
-def verdicts(findings: Findings) -> str:
-    if not findings.tested:
+def verdicts(results: ComparisonResults) -> str:
+    if not results.tested:
         return ""
     return (
-        f"{count(findings.tested, 'difference')} {'was' if findings.tested == 1 else 'were'} tested together. Their p "
+        f"{count(results.tested, 'difference')} {'was' if results.tested == 1 else 'were'} tested together. Their p "
         "values are corrected by Holm's method, so that the chance of calling any difference real where there is none "
         "stays below 5 %. “Better” and “worse” are said below a corrected p of 0.05; anything else is “no evidence of "
         "a difference”, which is not the same as “equal”."
     )
 
 
-def smallest(findings: Findings) -> str:
+def smallest(results: ComparisonResults) -> str:
     said = []
-    for measure in measures_in_order(findings):
-        found = [each.differences[measure].smallest for each in findings.contestants if measure in each.differences]
+    for measure in measures_in_order(results):
+        found = [
+            each.differences[measure].minimum_detectable_effect
+            for each in results.systems
+            if measure in each.differences
+        ]
         if found:
-            digits = decimals(findings, measure)
+            digits = decimals(results, measure)
             low, high = fixed(min(found), digits), fixed(max(found), digits)
             said.append(f"{low if low == high else f'{low} to {high}'} in {measure_name(measure)}")
     if not said:

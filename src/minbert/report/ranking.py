@@ -2,7 +2,7 @@
 
 from urllib.parse import quote
 
-from minbert.comparison.results import Contestant, Difference, Findings, Summary
+from minbert.comparison.results import ComparisonResults, ScoreDifference, Summary, System
 from minbert.report.blocks import Block, Cell, Column, Option, Section, Table, choose
 from minbert.report.numbers import NOTHING, amount, between, chance, fixed, octets, percent, seconds, signed
 from minbert.report.words import (
@@ -18,32 +18,32 @@ from minbert.report.words import (
 EMPTY = Cell(NOTHING)
 
 
-def section(findings: Findings, colours: dict[str, str]) -> Section:
+def section(results: ComparisonResults, colours: dict[str, str]) -> Section:
     lead = (
-        f"{'' if findings.complete else 'Incomplete. '}Means over seeds on the dev rows, the best first. "
-        f"▲ and ▼ mark a verdict against {findings.baseline}."
+        f"{'' if results.complete else 'Incomplete. '}Means over seeds on the dev rows, the best first. "
+        f"▲ and ▼ mark a verdict against {results.baseline}."
     )
     options = (
-        Option(measure, measure_name(measure), (detail(findings, measure, colours),))
-        for measure in measures_in_order(findings)
+        Option(measure, measure_name(measure), (detail(results, measure, colours),))
+        for measure in measures_in_order(results)
     )
-    blocks: list[Block] = [overview(findings, colours)] if len(measures_in_order(findings)) > 1 else []
-    blocks += [*choose("measure", "Measure", options), numbers(findings)]
-    known = any(each.summaries for each in findings.contestants)
+    blocks: list[Block] = [overview(results, colours)] if len(measures_in_order(results)) > 1 else []
+    blocks += [*choose("measure", "Measure", options), numbers(results)]
+    known = any(each.summaries for each in results.systems)
     hint = "Columns sort by a click."
     return Section("results", "Results", "Results", lead, tuple(blocks) if known else (), hint)
 
 
-def overview(findings: Findings, colours: dict[str, str]) -> Table:
+def overview(results: ComparisonResults, colours: dict[str, str]) -> Table:
     """All measures at a glance."""
-    measures = measures_in_order(findings)
+    measures = measures_in_order(results)
     columns = (
         Column("Recipe", numeric=False),
         *(Column(measure_name(m), sort=order(m) if m == measures[0] else "") for m in measures),
     )
     rows = tuple(
-        (recipe_cell(each, findings, colours), *(glance(each, measure, findings) for measure in measures))
-        for each in findings.contestants
+        (recipe_cell(each, results, colours), *(glance(each, measure, results) for measure in measures))
+        for each in results.systems
     )
     return Table("All measures", columns, rows)
 
@@ -52,24 +52,24 @@ def order(measure: str) -> str:
     return "descending" if rising(measure) else "ascending"
 
 
-def recipe_cell(each: Contestant, findings: Findings, colours: dict[str, str]) -> Cell:
+def recipe_cell(each: System, results: ComparisonResults, colours: dict[str, str]) -> Cell:
     note = each.about
-    if each.label == findings.baseline != "baseline":
+    if each.label == results.baseline != "baseline":
         note = f"the baseline: {note}" if note else "the baseline"
     return Cell(each.label, each.label, note=note, colour=colours[each.label])
 
 
-def glance(each: Contestant, measure: str, findings: Findings) -> Cell:
-    digits = decimals(findings, measure)
+def glance(each: System, measure: str, results: ComparisonResults) -> Cell:
+    digits = decimals(results, measure)
     summary, difference = each.summaries.get(measure), each.differences.get(measure)
     if not summary:
         return EMPTY
-    note = "" if not difference else f"{SYMBOLS.get(difference.verdict, '')} {signed(difference.value, digits)}".strip()
+    note = "" if not difference else f"{SYMBOLS.get(difference.result, '')} {signed(difference.value, digits)}".strip()
     return Cell(plus_minus(summary, digits), summary.mean, note=note, tone=tone_of(difference))
 
 
-def tone_of(difference: Difference | None) -> str:
-    return TONES.get(difference.verdict, "unclear") if difference else ""
+def tone_of(difference: ScoreDifference | None) -> str:
+    return TONES.get(difference.result, "unclear") if difference else ""
 
 
 def plus_minus(summary: Summary, digits: int) -> str:
@@ -77,13 +77,13 @@ def plus_minus(summary: Summary, digits: int) -> str:
     return mean if summary.sd is None else f"{mean} ± {fixed(summary.sd, digits)}"
 
 
-def detail(findings: Findings, measure: str, colours: dict[str, str]) -> Table:
+def detail(results: ComparisonResults, measure: str, colours: dict[str, str]) -> Table:
     """One measure with all that belongs to it."""
-    digits = decimals(findings, measure)
+    digits = decimals(results, measure)
     columns = (
         Column("Recipe", numeric=False),
         Column("Mean ± sd", sort=order(measure), about="over seeds, with the 95 % interval of the mean below"),
-        Column(f"Against {findings.baseline}", about="with its 95 % interval; above 0 is better"),
+        Column(f"Against {results.baseline}", about="with its 95 % interval; above 0 is better"),
         Column("Verdict", numeric=False),
         Column("p", about="corrected for all comparisons by Holm's method"),
         Column("Time", about="of training"),
@@ -92,14 +92,14 @@ def detail(findings: Findings, measure: str, colours: dict[str, str]) -> Table:
         Column("Memory", about="of the process at its largest"),
         Column("Size", about="of the saved model"),
     )
-    found = [each for each in findings.contestants if measure in each.summaries]
+    found = [each for each in results.systems if measure in each.summaries]
     found.sort(key=lambda each: each.summaries[measure].mean, reverse=rising(measure))
-    rest = [each for each in findings.contestants if measure not in each.summaries]
-    rows = tuple((recipe_cell(each, findings, colours), *cells(each, measure, digits)) for each in [*found, *rest])
+    rest = [each for each in results.systems if measure not in each.summaries]
+    rows = tuple((recipe_cell(each, results, colours), *cells(each, measure, digits)) for each in [*found, *rest])
     return Table(f"In detail: {measure_name(measure)}", columns, rows)
 
 
-def cells(each: Contestant, measure: str, digits: int) -> tuple[Cell, ...]:
+def cells(each: System, measure: str, digits: int) -> tuple[Cell, ...]:
     summary = each.summaries.get(measure)
     score = EMPTY
     if summary:
@@ -108,7 +108,7 @@ def cells(each: Contestant, measure: str, digits: int) -> tuple[Cell, ...]:
     return (score, *difference_cells(each.differences.get(measure), digits), *cost_cells(each))
 
 
-def difference_cells(d: Difference | None, digits: int) -> tuple[Cell, Cell, Cell]:
+def difference_cells(d: ScoreDifference | None, digits: int) -> tuple[Cell, Cell, Cell]:
     """Value with interval, verdict, corrected p."""
     if d is None:
         return EMPTY, EMPTY, EMPTY
@@ -117,7 +117,7 @@ def difference_cells(d: Difference | None, digits: int) -> tuple[Cell, Cell, Cel
     return (
         Cell(signed(d.value, digits), d.value, note=between(d.low, d.high, digits, sign=True)),
         Cell(
-            f"{SYMBOLS.get(d.verdict, '')} {d.verdict}".strip(),
+            f"{SYMBOLS.get(d.result, '')} {d.result}".strip(),
             rank,
             tone=tone,
             chip=True,
@@ -126,7 +126,7 @@ def difference_cells(d: Difference | None, digits: int) -> tuple[Cell, Cell, Cel
     )
 
 
-def cost_cells(each: Contestant) -> tuple[Cell, ...]:
+def cost_cells(each: System) -> tuple[Cell, ...]:
     cost = each.cost
     if cost is None:
         return (EMPTY,) * 5
@@ -139,7 +139,7 @@ def cost_cells(each: Contestant) -> tuple[Cell, ...]:
     )
 
 
-def numbers(findings: Findings) -> Table:
+def numbers(results: ComparisonResults) -> Table:
     """For those who want all of it."""
     names = ("Measure", "Difference", "p", "p corrected", "p rows", "Smallest detectable", "Effect d", "Errors removed")
     about = {
@@ -149,10 +149,10 @@ def numbers(findings: Findings) -> Table:
     }
     columns = (Column("Recipe", False), *(Column(name, name != "Measure", about=about.get(name, "")) for name in names))
     rows = []
-    for each in findings.contestants:
-        for measure in measures_in_order(findings):
+    for each in results.systems:
+        for measure in measures_in_order(results):
             if d := each.differences.get(measure):
-                name, digits = measure_name(measure), decimals(findings, measure)
+                name, digits = measure_name(measure), decimals(results, measure)
                 ends = between(d.low, d.high, digits, sign=True)
                 rows.append(
                     (
@@ -160,7 +160,7 @@ def numbers(findings: Findings) -> Table:
                         Cell(name, name),
                         Cell(f"{signed(d.value, digits)} {ends}", d.value),
                         *(Cell(chance(p), p) for p in (d.p, d.corrected, d.p_rows)),
-                        Cell(fixed(d.smallest, digits), d.smallest),
+                        Cell(fixed(d.minimum_detectable_effect, digits), d.minimum_detectable_effect),
                         Cell(fixed(d.effect, 2), d.effect),
                         Cell(percent(d.errors_removed, 1), d.errors_removed),
                     )
@@ -168,16 +168,16 @@ def numbers(findings: Findings) -> Table:
     return Table("Every difference", columns, tuple(rows), fold="Every number of every difference")
 
 
-def trainings(findings: Findings) -> Table:
+def trainings(results: ComparisonResults) -> Table:
     """Recipe by seed: the main score, with a way to the run's folder."""
-    measure = main_measure(findings)
-    digits = decimals(findings, measure)
-    columns = (Column("Recipe", numeric=False), *(Column(f"Seed {seed}") for seed in findings.seeds))
+    measure = main_measure(results)
+    digits = decimals(results, measure)
+    columns = (Column("Recipe", numeric=False), *(Column(f"Seed {seed}") for seed in results.seeds))
     rows = []
-    for each in findings.contestants:
+    for each in results.systems:
         found = each.summaries[measure].values if measure in each.summaries else {}
         line = [Cell(each.label, each.label)]
-        for seed in findings.seeds:
+        for seed in results.seeds:
             if seed in found:
                 link = quote(each.runs[seed]) if each.runs.get(seed) else ""
                 line.append(Cell(fixed(found[seed], digits), found[seed], link=link))

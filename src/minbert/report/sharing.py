@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from minbert.comparison.results import NO_EVIDENCE, WHOLE, Findings, Transfer
+from minbert.comparison.results import NO_EVIDENCE, WHOLE, ComparisonResults, Transfer
 from minbert.report.blocks import (
     Beside,
     Block,
@@ -31,16 +31,16 @@ HOW = {
 }
 
 
-def section(findings: Findings) -> Section:
-    blocks = (*gains(findings), *transfers(findings), *cosines(findings))
-    return Section("sharing", "Sharing", "Does sharing help?", answer(findings), blocks)
+def section(results: ComparisonResults) -> Section:
+    blocks = (*gains(results), *transfers(results), *cosines(results))
+    return Section("sharing", "Sharing", "Does sharing help?", answer(results), blocks)
 
 
-def answer(findings: Findings) -> str:
+def answer(results: ComparisonResults) -> str:
     """In words, from the verdicts."""
-    helped = [gain.task for gain in findings.gains if gain.difference.verdict == "better"]
-    harmed = [gain.task for gain in findings.gains if gain.difference.verdict == "worse"]
-    unclear = [gain.task for gain in findings.gains if gain.difference.verdict == NO_EVIDENCE]
+    helped = [gain.task for gain in results.gains if gain.difference.result == "better"]
+    harmed = [gain.task for gain in results.gains if gain.difference.result == "worse"]
+    unclear = [gain.task for gain in results.gains if gain.difference.result == NO_EVIDENCE]
     said = []
     if helped:
         said.append(f"Training together helps {listed(helped)}.")
@@ -51,37 +51,37 @@ def answer(findings: Findings) -> str:
     return " ".join(said)
 
 
-def gains(findings: Findings) -> tuple[Block, ...]:
-    if not findings.gains:
+def gains(results: ComparisonResults) -> tuple[Block, ...]:
+    if not results.gains:
         return ()
-    digits = places((gain.difference.high - gain.difference.low) / 4 for gain in findings.gains)
+    digits = places((gain.difference.high - gain.difference.low) / 4 for gain in results.gains)
     columns = ("Task", "Alone", "Together", "Difference", "Verdict", "p")
     rows = tuple(
         (
-            Cell(gain.task, gain.task, note=metric_of(findings, gain.task)),
+            Cell(gain.task, gain.task, note=metric_of(results, gain.task)),
             *(Cell(plus_minus(each, digits), each.mean) for each in (gain.alone, gain.together)),
             *difference_cells(gain.difference, digits),
         )
-        for gain in findings.gains
+        for gain in results.gains
     )
     table = Table(
         "Each task alone and together", tuple(Column(name, name not in ("Task", "Verdict")) for name in columns), rows
     )
-    bars = [Row(gain.task, gain.difference) for gain in findings.gains]
+    bars = [Row(gain.task, gain.difference) for gain in results.gains]
     caption = "All tasks in one model minus a model for each task, with 95 % intervals: right of 0, sharing helps."
-    if findings.budget != WHOLE:
+    if results.budget != WHOLE:
         caption += " Alone, a task was given its equal part of the budget, so all of them cost what the one model does."
     figure = Figure("sharing-gains", lambda width: forest(bars, "together minus alone", digits, width), caption)
     return Heading("Alone or together"), figure, table
 
 
-def metric_of(findings: Findings, task: str) -> str:
-    metric = findings.tasks[task].metric if task in findings.tasks else ""
+def metric_of(results: ComparisonResults, task: str) -> str:
+    metric = results.tasks[task].metric if task in results.tasks else ""
     return METRICS.get(metric, metric)
 
 
-def transfers(findings: Findings) -> tuple[Block, ...]:
-    found = {how: [each for each in findings.transfers if each.how == how] for how in HOW}
+def transfers(results: ComparisonResults) -> tuple[Block, ...]:
+    found = {how: [each for each in results.transfers if each.how == how] for how in HOW}
     figures = tuple(
         Figure(f"transfer-{how}", partial(matrix, found[how], how), f"{HOW[how][0]}: {HOW[how][1]}.")
         for how in HOW
@@ -90,10 +90,10 @@ def transfers(findings: Findings) -> tuple[Block, ...]:
     if not figures:
         return ()
     said = "Rows are the source, columns the target. A frame marks a verdict; without one, there is no evidence."
-    if findings.budget != WHOLE:
+    if results.budget != WHOLE:
         said += " Two tasks were given two parts of the budget, the target alone one."
     lead = Words(said)
-    return Heading("What each task does for the others"), lead, Beside(figures), transfer_table(findings)
+    return Heading("What each task does for the others"), lead, Beside(figures), transfer_table(results)
 
 
 def matrix(found: list[Transfer], how: str, width: float) -> Drawing:
@@ -112,15 +112,15 @@ def matrix(found: list[Transfer], how: str, width: float) -> Drawing:
         d = each.difference
         words = signed(d.value, digits)
         tip = f"{each.source} {'with' if how == 'with' else 'then'} {each.target}: {words}"
-        tip += f" {between(d.low, d.high, digits, sign=True)}\n{d.verdict}, corrected p {chance(d.corrected)}"
-        return Square(d.value / most, words, tip, strong=d.verdict != NO_EVIDENCE)
+        tip += f" {between(d.low, d.high, digits, sign=True)}\n{d.result}, corrected p {chance(d.corrected)}"
+        return Square(d.value / most, words, tip, strong=d.result != NO_EVIDENCE)
 
     squares = [[square(known.get((row, column))) for column in columns] for row in rows]
     return heatmap(rows, columns, squares, "source", "target", min(width, 470.0))
 
 
-def transfer_table(findings: Findings) -> Table:
-    digits = places((each.difference.high - each.difference.low) / 4 for each in findings.transfers)
+def transfer_table(results: ComparisonResults) -> Table:
+    digits = places((each.difference.high - each.difference.low) / 4 for each in results.transfers)
     names = ("Source", "Target", "How", "Difference", "Verdict", "p")
     columns = tuple(Column(name, name in ("Difference", "p")) for name in names)
     rows = tuple(
@@ -128,14 +128,14 @@ def transfer_table(findings: Findings) -> Table:
             *(Cell(words, words) for words in (each.source, each.target, each.how)),
             *difference_cells(each.difference, digits),
         )
-        for each in findings.transfers
+        for each in results.transfers
     )
     return Table("Transfer between tasks", columns, rows, fold="Every transfer with its interval")
 
 
-def cosines(findings: Findings) -> tuple[Block, ...]:
+def cosines(results: ComparisonResults) -> tuple[Block, ...]:
     """How far the tasks pull the encoder the same way, a picture a recipe."""
-    pairs = list(dict.fromkeys(pair for each in findings.contestants for pair in each.cosines))
+    pairs = list(dict.fromkeys(pair for each in results.systems for pair in each.cosines))
     if not pairs:
         return ()
     colours = {pair: f"s{i % 8 + 1}{' dashed' if i >= 8 else ''}" for i, pair in enumerate(pairs)}
@@ -151,7 +151,7 @@ def cosines(findings: Findings) -> tuple[Block, ...]:
 
     options = [
         Option(each.label, each.label, (show(each.label, series),))
-        for each in findings.contestants
+        for each in results.systems
         if (series := [Series(name_of(pair), colours[pair], curve) for pair, curve in each.cosines.items()])
     ]
     return Heading("Do the tasks pull the same way?"), Legend(legend), *choose("recipe", "Recipe", options)

@@ -1,6 +1,6 @@
 """(a model, what its training remembers) <-> a folder that is whole or ignored.
 
-step-000200/ holds weights.safetensors, memory.safetensors, memory.json, and manifest.json, written last, with the
+step-000200/ holds weights.safetensors, state.safetensors, state.json, and manifest.json, written last, with the
 size and SHA-256 of each. It is written as step-000200.tmp/, synced, and renamed: a name without .tmp is complete.
 """
 
@@ -15,12 +15,12 @@ from typing import Any
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from minbert.files import put_in_place, sha256, write_json
+from minbert.files import replace_folder, sha256, write_json
 from minbert.encoder.pretrained import save_tensors
 
-FORMAT = 1
-FILES = ("weights.safetensors", "memory.safetensors", "memory.json")
-# how memory.json says that a value is the tensor of its own name in memory.safetensors
+CHECKPOINT_FORMAT = 1
+FILES = ("weights.safetensors", "state.safetensors", "state.json")
+# how state.json says that a value is the tensor of its own name in state.safetensors
 TENSOR = "__tensor__"
 
 
@@ -28,28 +28,28 @@ TENSOR = "__tensor__"
 class Checkpoint:
     step: int
     weights: dict[str, Tensor]
-    memory: dict[str, Any]
+    state: dict[str, Any]
 
 
-def save_checkpoint(folder: Path, step: int, model: nn.Module, memory: Mapping[str, Any], keep: int) -> None:
+def save_checkpoint(folder: Path, step: int, model: nn.Module, state: Mapping[str, Any], keep: int) -> None:
     """Write one, then remove all but the newest `keep`."""
     place = folder / f"step-{step:06d}"
     aside = place.with_name(place.name + ".tmp")
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(parents=True)
     tensors: dict[str, Tensor] = {}
-    plain = lift(memory, "", tensors)
+    plain = split_tensors(state, "", tensors)
     save_tensors(model.state_dict(), aside / FILES[0])
     save_tensors(tensors, aside / FILES[1])
     (aside / FILES[2]).write_text(json.dumps(plain), encoding="utf-8")
     kept = {name: {"bytes": (aside / name).stat().st_size, "sha256": sha256(aside / name)} for name in FILES}
-    write_json(aside / "manifest.json", {"format": FORMAT, "step": step, "files": kept})
-    put_in_place(aside, place)
-    for _, old in sorted(complete(folder).items())[:-keep]:
+    write_json(aside / "manifest.json", {"format": CHECKPOINT_FORMAT, "step": step, "files": kept})
+    replace_folder(aside, place)
+    for _, old in sorted(complete_checkpoints(folder).items())[:-keep]:
         shutil.rmtree(old)
 
 
-def complete(folder: Path) -> dict[int, Path]:
+def complete_checkpoints(folder: Path) -> dict[int, Path]:
     """The checkpoints in a folder that were finished, by step."""
     found: dict[int, Path] = {}
     for path in sorted(folder.glob("step-*")):
@@ -59,20 +59,20 @@ def complete(folder: Path) -> dict[int, Path]:
     return found
 
 
-def load_newest(folder: Path) -> tuple[Checkpoint | None, list[str]]:
+def load_newest_checkpoint(folder: Path) -> tuple[Checkpoint | None, list[str]]:
     """The newest checkpoint that is whole, and newer ones that are passed over, each with the reason."""
     skipped = [f"step {int(path.name[5:-4])} incomplete, ignored" for path in sorted(folder.glob("step-*.tmp"))]
-    for step, path in sorted(complete(folder).items(), reverse=True):
-        wrong = next(faults(path), None)
+    for step, path in sorted(complete_checkpoints(folder).items(), reverse=True):
+        wrong = next(checkpoint_faults(path), None)
         if wrong is not None:
             skipped.append(f"step {step} damaged, ignored: {wrong}")
             continue
-        memory = json.loads((path / FILES[2]).read_text(encoding="utf-8"))
-        return Checkpoint(step, load_file(path / FILES[0]), lower(memory, load_file(path / FILES[1]))), skipped
+        state = json.loads((path / FILES[2]).read_text(encoding="utf-8"))
+        return Checkpoint(step, load_file(path / FILES[0]), join_tensors(state, load_file(path / FILES[1]))), skipped
     return None, skipped
 
 
-def faults(path: Path) -> Iterator[str]:
+def checkpoint_faults(path: Path) -> Iterator[str]:
     """What is wrong with a checkpoint's files."""
     try:
         manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
@@ -80,7 +80,7 @@ def faults(path: Path) -> Iterator[str]:
     except (OSError, ValueError, KeyError, TypeError):
         yield "manifest.json cannot be read"
         return
-    if manifest.get("format") != FORMAT:
+    if manifest.get("format") != CHECKPOINT_FORMAT:
         yield f"written by another version of minbert (format {manifest.get('format')})"
         return
     for name in FILES:
@@ -92,25 +92,25 @@ def faults(path: Path) -> Iterator[str]:
             yield f"{name}: sha256 mismatch"
 
 
-def lift(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
+def split_tensors(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
     """The value as JSON can hold it; its tensors go into `tensors`, by their place."""
     if isinstance(value, Tensor):
-        # a copy: safetensors refuses tensors that share their memory
+        # a copy: safetensors refuses tensors that share their state
         tensors[name] = value.detach().cpu().clone().contiguous()
         return TENSOR
     if isinstance(value, Mapping):
-        return {key: lift(item, f"{name}/{key}", tensors) for key, item in value.items()}
+        return {key: split_tensors(item, f"{name}/{key}", tensors) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [lift(item, f"{name}/{i}", tensors) for i, item in enumerate(value)]
+        return [split_tensors(item, f"{name}/{i}", tensors) for i, item in enumerate(value)]
     return value
 
 
-def lower(value: Any, tensors: Mapping[str, Tensor], name: str = "") -> Any:
+def join_tensors(value: Any, tensors: Mapping[str, Tensor], name: str = "") -> Any:
     """What was lifted, as it was."""
     if value == TENSOR:
         return tensors[name]
     if isinstance(value, dict):
-        return {key: lower(item, tensors, f"{name}/{key}") for key, item in value.items()}
+        return {key: join_tensors(item, tensors, f"{name}/{key}") for key, item in value.items()}
     if isinstance(value, list):
-        return [lower(item, tensors, f"{name}/{i}") for i, item in enumerate(value)]
+        return [join_tensors(item, tensors, f"{name}/{i}") for i, item in enumerate(value)]
     return value

@@ -22,7 +22,7 @@ from typing import IO, Any
 import tomli_w
 
 from minbert import __version__
-from minbert.files import differences, hold, sha256, write_json, write_text
+from minbert.files import differences, hold_lock, sha256, write_json, write_text
 from minbert.errors import UserError
 from minbert.training.prepare import Prepared
 from minbert.config.recipe import Recipe
@@ -31,7 +31,7 @@ from minbert.data.dataset import Dataset, locate, read_dataset, read_split
 from minbert.config.task import Task, read_task
 
 
-def check_free(path: Path, force: bool) -> None:
+def check_new_directory(path: Path, force: bool) -> None:
     """A run needs a directory of its own: refuse one that holds anything, but for an old run if `force` is said."""
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
@@ -42,18 +42,18 @@ def check_free(path: Path, force: bool) -> None:
         )
     if not (path / "run.json").is_file():
         raise UserError(f"{path}: is not a run, so --force does not remove it.", "Name another --out.")
-    with locked(path):
+    with lock_run(path):
         pass
 
 
-def locked(path: Path) -> closing[IO[str]]:
+def lock_run(path: Path) -> closing[IO[str]]:
     """Only one process works in a run's directory."""
-    return closing(hold(path))
+    return closing(hold_lock(path))
 
 
-def create(path: Path, about: dict[str, Any], force: bool) -> None:
+def create_run(path: Path, about: dict[str, Any], force: bool) -> None:
     """A run directory that says at once what it is."""
-    check_free(path, force)
+    check_new_directory(path, force)
     if path.exists() and any(path.iterdir()):
         shutil.rmtree(path)
     path.mkdir(parents=True, exist_ok=True)
@@ -89,14 +89,14 @@ def read_run(path: Path) -> dict[str, Any]:
     return run
 
 
-def about_this_run(ready: Prepared, skip_bad_rows: bool) -> dict[str, Any]:
+def run_metadata(ready: Prepared, skip_bad_rows: bool) -> dict[str, Any]:
     """What a reader needs to know to trust the numbers or to get them again."""
     data = {
         f"{name} {part}": rows[name].examples.path
         for part, rows in (("train", ready.train), ("dev", ready.dev))
         for name in ready.tasks
     }
-    recipe = settled(ready.recipe, ready.tasks)
+    recipe = resolved_config(ready.recipe, ready.tasks)
     package = Path(__file__).parents[1]
     return {
         "state": "running",
@@ -127,7 +127,7 @@ def backbone_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".bin", ".json", ".txt"))
 
 
-def settled(recipe: Recipe, tasks: Mapping[str, Task]) -> dict[str, Any]:
+def resolved_config(recipe: Recipe, tasks: Mapping[str, Task]) -> dict[str, Any]:
     """The recipe with every default and its tasks written out, the same wherever its files lie."""
     table = resolve_recipe(recipe, tasks)
     for name, task in tasks.items():
@@ -136,7 +136,7 @@ def settled(recipe: Recipe, tasks: Mapping[str, Task]) -> dict[str, Any]:
     return json.loads(json.dumps(table))  # type: ignore[no-any-return]
 
 
-def what_counts(table: Mapping[str, Any]) -> dict[str, Any]:
+def comparable_config(table: Mapping[str, Any]) -> dict[str, Any]:
     """A settled recipe without what changes no number: what is said of it, where its weights lie, what is watched."""
     left: dict[str, Any] = json.loads(json.dumps(table))
     for name in ("about", "backbone"):
@@ -147,10 +147,10 @@ def what_counts(table: Mapping[str, Any]) -> dict[str, Any]:
     return left
 
 
-def check_same(path: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
+def check_same_run(path: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
     """A resumed run must be the run that it was: the same recipe, data, backbone and precision."""
     # the weights themselves are looked at below
-    recipes = differences(*(what_counts(each["recipe"]) for each in (then, now)))
+    recipes = differences(*(comparable_config(each["recipe"]) for each in (then, now)))
     changed = [f"recipe: {name} is {new}, it was {old}" for name, old, new in recipes]
     for what in ("data", "backbone"):
         old, new = then["sha256"][what], now["sha256"][what]
@@ -164,7 +164,7 @@ def check_same(path: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
         )
 
 
-def other_versions(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
+def version_differences(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
     """What may make the result differ in its last digits."""
     notes = [
         f"{name} {now['versions'][name]}, it was {old}: the result may differ from an uninterrupted run's"
@@ -189,7 +189,7 @@ def list_runs(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
 
 def is_locked(path: Path) -> bool:
     try:
-        with locked(path):
+        with lock_run(path):
             return False
     except UserError:
         return True

@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from minbert.data.batch import Batch
 from minbert.runs.checkpoint import Checkpoint, save_checkpoint
-from minbert.training.gradient_conflict import Conflict, compare, gradient_of, in_batches
-from minbert.durations import seconds
+from minbert.training.gradient_conflict import GradientCosines, gradient_cosines, gradient_of, in_batches
+from minbert.durations import parse_duration
 from minbert.errors import UserError
-from minbert.inference.loop import fill_answers
+from minbert.inference.loop import fill_predictions
 from minbert.runs.events import Evaluated, Event, Scores, Stopped
 from minbert.runs.metrics_log import Log
-from minbert.runs.scoring import Measured
+from minbert.runs.scoring import Scoring
 from minbert.data.metrics import direction, overall
 from minbert.model.multitask import Model
 from minbert.training.prepare import Split, Prepared
@@ -30,7 +30,7 @@ from minbert.config.task import Task
 from minbert.training.loop import Loop
 
 # the number of the signal that asks a training to stop, if one does
-Asked = Callable[[], int | None]
+StopRequest = Callable[[], int | None]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class SaveEvery:
         try:
             if text.strip().isdecimal():
                 return SaveEvery(int(text), None, keep)
-            return SaveEvery(None, seconds(text), keep)
+            return SaveEvery(None, parse_duration(text), keep)
         except ValueError:
             raise UserError(
                 f"--save-every {text}: not a number of steps or a time.", "For example: 200, or 10m."
@@ -63,12 +63,12 @@ class SaveEvery:
         )
 
 
-class Learner:
-    def __init__(self, ready: Prepared, out: Path, every: SaveEvery, asked: Asked) -> None:
+class Fit:
+    def __init__(self, ready: Prepared, out: Path, every: SaveEvery, stop_requested: StopRequest) -> None:
         self.ready = ready
         self.out = out
         self.every = every
-        self.asked = asked
+        self.stop_requested = stop_requested
         self.loop = Loop(ready.model, ready.learning)
         self.best: float | None = None
         # evaluations in a row without a better one
@@ -114,7 +114,7 @@ class Learner:
                 log.step(step)
                 self.unmeasured = step.ends_epoch
                 yield step
-                self.stop_if_asked()
+                self.stop_if_requested()
                 if self.every.due(step.number, time.monotonic() - self.saved_at):
                     self.save()
         return self.loop.done < total
@@ -126,10 +126,10 @@ class Learner:
         # of the weights that learn, not of their mean
         conflict = self.conflict() if self.compared else None
         with average.applied() if average is not None else nullcontext():
-            scores = yield from self.measure(measured_by(ready.model, self.sample))
+            scores = yield from self.measure(scoring_of(ready.model, self.sample))
             train: Scores = {}
             if plan.sampler.wants_scores:
-                train = yield from self.measure(measured_by(ready.model, self.train_sample))
+                train = yield from self.measure(scoring_of(ready.model, self.train_sample))
             # from here on nothing can interrupt: either all of it has happened, or nothing
             better = self.judge(scores)
             if better:
@@ -143,18 +143,18 @@ class Learner:
         log.evaluated(evaluated)
         yield evaluated
 
-    def conflict(self) -> Conflict:
+    def conflict(self) -> GradientCosines:
         """How far the tasks' gradients in the encoder agree."""
         gradients = {}
         for name, batches in self.compared.items():
             gradients[name] = gradient_of(self.ready.model, batches)
-            self.stop_if_asked()
-        return compare(gradients)
+            self.stop_if_requested()
+        return gradient_cosines(gradients)
 
     def judge(self, scores: Scores) -> bool:
         """Whether these scores are the best so far."""
         selection = self.ready.recipe.selection
-        value = mixed(selection.mix, scores) if selection.mix else overall(scores, self.ready.tasks)
+        value = weighted_mix(selection.mix, scores) if selection.mix else overall(scores, self.ready.tasks)
         if not scores:
             # nothing to measure: the last model is the best
             value = float(self.loop.done)
@@ -165,23 +165,23 @@ class Learner:
             self.best = -math.inf if math.isnan(value) else value
         return better
 
-    def measure(self, measured: Measured) -> Generator[Event, None, Scores]:
+    def measure(self, measured: Scoring) -> Generator[Event, None, Scores]:
         for event in measured:
             yield event
-            self.stop_if_asked()
+            self.stop_if_requested()
         return measured.scores
 
-    def stop_if_asked(self) -> None:
+    def stop_if_requested(self) -> None:
         """Whoever catches it saves: only there are the weights surely the training's own, not their mean."""
-        signal = self.asked()
+        signal = self.stop_requested()
         if signal is not None:
             raise Stopped(signal, self.loop.done)
 
     def save(self) -> None:
-        save_checkpoint(self.out / "checkpoints", self.loop.done, self.ready.model, self.memory(), self.every.keep)
+        save_checkpoint(self.out / "checkpoints", self.loop.done, self.ready.model, self.state(), self.every.keep)
         self.saved_at = time.monotonic()
 
-    def memory(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Any]:
         return {
             "loop": self.loop.state(),
             # as text: JSON knows no infinity
@@ -192,22 +192,22 @@ class Learner:
         }
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        memory = checkpoint.memory
+        state = checkpoint.state
         self.ready.model.load_state_dict(checkpoint.weights)
-        self.loop.restore(memory["loop"])
-        self.best = None if memory["best"] is None else float(memory["best"])
-        self.waited, self.unmeasured, self.before = memory["waited"], memory["unmeasured"], memory["before"]
+        self.loop.restore(state["loop"])
+        self.best = None if state["best"] is None else float(state["best"])
+        self.waited, self.unmeasured, self.before = state["waited"], state["unmeasured"], state["before"]
 
 
-def measured_by(model: Model, parts: Mapping[str, Split], predictions: Path | None = None) -> Measured:
+def scoring_of(model: Model, parts: Mapping[str, Split], predictions: Path | None = None) -> Scoring:
     """A model on rows that are laid out for it, without the tasks that only train the encoder."""
-    answering = {name: part for name, part in parts.items() if model.task(name).loss.answering}
+    answering = {name: part for name, part in parts.items() if model.task(name).loss.predicts}
 
     def fill(name: str, answers: npt.NDArray[Any]) -> Iterator[int]:
-        return fill_answers(model, name, answering[name].sequences, answers)
+        return fill_predictions(model, name, answering[name].sequences, answers)
 
     tasks = {name: model.task(name).task for name in answering}
-    return Measured(tasks, {name: part.examples for name, part in answering.items()}, fill, predictions)
+    return Scoring(tasks, {name: part.examples for name, part in answering.items()}, fill, predictions)
 
 
 def fixed_sample(part: Split, rows: int | None) -> Split:
@@ -222,7 +222,7 @@ def main_metrics(tasks: Mapping[str, Task], scores: Scores) -> dict[str, float]:
     return {name: direction(tasks[name].metric) * found[tasks[name].metric] for name, found in scores.items()}
 
 
-def mixed(mix: Mapping[str, float], scores: Mapping[str, Mapping[str, float]]) -> float:
+def weighted_mix(mix: Mapping[str, float], scores: Mapping[str, Mapping[str, float]]) -> float:
     """The declared mix of metrics: the sum of weight x score, turned round where less is better."""
     total = 0.0
     for name, weight in mix.items():

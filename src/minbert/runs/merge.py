@@ -9,11 +9,11 @@ from typing import Any
 import torch
 
 from minbert.files import write_json
-from minbert.inference.ensemble import FORMAT, load_members
+from minbert.inference.ensemble import ENSEMBLE_FORMAT, load_members
 from minbert.errors import UserError
 from minbert.data.metrics import direction
 from minbert.model.multitask import Model
-from minbert.runs.directory import check_free, read_run
+from minbert.runs.directory import check_new_directory, read_run
 from minbert.inference.saved_model import load_model, model_folder, save_model
 from minbert.config.task import Task
 
@@ -33,7 +33,7 @@ def make_soup(runs: Sequence[Path], out: Path, force: bool = False) -> None:
             tensor.copy_(mean[name] / len(runs))
     renew(out)
     save_model(out / "model", model, text)
-    describe(out, runs, dict.fromkeys(model.tasks, runs[0]), "soup")
+    write_merge(out, runs, dict.fromkeys(model.tasks, runs[0]), "soup")
 
 
 def make_ensemble(runs: Sequence[Path], out: Path, *, best: bool = False, force: bool = False) -> dict[str, list[Path]]:
@@ -62,9 +62,9 @@ def make_ensemble(runs: Sequence[Path], out: Path, *, best: bool = False, force:
         shutil.copytree(folder, out / "members" / str(number))
         tasks = [name for name, those in asked.items() if run in those]
         members.append({"folder": f"members/{number}", "from": str(run), "tasks": tasks})
-    describe(out, runs, {name: those[0] for name, those in asked.items()}, "ensemble")
+    write_merge(out, runs, {name: those[0] for name, those in asked.items()}, "ensemble")
     # last: with it, the folder is an ensemble
-    write_json(out / "ensemble.json", {"format": FORMAT, "members": members})
+    write_json(out / "ensemble.json", {"format": ENSEMBLE_FORMAT, "members": members})
     return asked
 
 
@@ -83,7 +83,7 @@ def best_of(task: Task, runs: Sequence[Path]) -> Path:
 def begin(runs: Sequence[Path], out: Path, force: bool) -> None:
     if len(runs) < 2:
         raise UserError("There is nothing to merge in less than two runs.", "Name two or more.")
-    check_free(out, force)
+    check_new_directory(out, force)
 
 
 def renew(out: Path) -> None:
@@ -91,7 +91,7 @@ def renew(out: Path) -> None:
     out.mkdir(parents=True)
 
 
-def describe(out: Path, runs: Sequence[Path], owners: Mapping[str, Path], what: str) -> None:
+def write_merge(out: Path, runs: Sequence[Path], owners: Mapping[str, Path], what: str) -> None:
     """What it was made of, and its tasks with where their data is, so that it can be measured like a run."""
     (out / "tasks").mkdir()
     for name, run in owners.items():

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from minbert.training.gradient_conflict import Conflict
+from minbert.training.gradient_conflict import GradientCosines
 from minbert.files import write_text
 from minbert.runs.events import Evaluated
 from minbert.training.loop import Step
@@ -42,7 +42,7 @@ class Log:
                 self.events.add_scalar(f"dev/{name}/{metric}", value, event.step)
         self.events.add_scalar("dev/overall", event.overall, event.step)
 
-    def compared(self, step: int, found: Conflict) -> None:
+    def compared(self, step: int, found: GradientCosines) -> None:
         self.write({"step": step, "cosines": found.cosines, "norms": found.norms})
         for pair, cosine in found.cosines.items():
             self.events.add_scalar(f"cosine/{pair.replace(' ', '/')}", cosine, step)

@@ -21,7 +21,7 @@ LEAST = 5e-7
 
 
 @dataclass(frozen=True)
-class Predictions:
+class DevPredictions:
     task: Task
     ids: list[str]
     texts: tuple[list[str], ...]
@@ -31,32 +31,32 @@ class Predictions:
     answers: Array
 
 
-def read_predictions(run: Path, name: str) -> Predictions:
+def read_dev_predictions(run: Path, name: str) -> DevPredictions:
     """What a run answered to the dev rows of one of its tasks; scores recomputed from it are the run's own."""
     path, settings = run / "predictions" / f"{name}-dev.csv", run / "tasks" / f"{name}.toml"
     if not settings.is_file():
         raise UserError(f"{run}: has no task '{name}': there is no {settings}.", "Name the folder of a finished run.")
     if not path.is_file():
-        raise UserError(f"{path}: no such file, so the run's answers are not known.", again(run))
+        raise UserError(f"{path}: no such file, so the run's answers are not known.", train_again(run))
     task = read_task(name, str(settings.resolve()))
-    header = check_header(path, task, again(run))
-    columns = read_table(path, task, header, again(run))
+    header = check_header(path, task, train_again(run))
+    columns = read_prediction_table(path, task, header, train_again(run))
     first = 1 + len(task.text)
-    labels = classes(path, task, columns[first], again(run)) if task.kind == "classify" else columns[first].to_numpy()
+    labels = class_numbers(path, task, columns[first], train_again(run)) if task.kind == "classify" else columns[first].to_numpy()
     if task.kind == "score":
         answers = columns[first + 1].to_numpy()
     else:
-        chosen_N = classes(path, task, columns[first + 1], again(run))
+        chosen_N = class_numbers(path, task, columns[first + 1], train_again(run))
         answers = as_chosen(np.stack([column.to_numpy() for column in columns[first + 3 :]], axis=1), chosen_N)
     unusable = ~np.isfinite(answers.reshape(len(labels), -1)).all(1) | ~np.isfinite(labels)
     if unusable.any():
         row = int(unusable.argmax()) + 1
-        raise UserError(f"{path}: row {row}: the answer or the label is not a number.", again(run))
+        raise UserError(f"{path}: row {row}: the answer or the label is not a number.", train_again(run))
     ids, *texts = (column.to_pylist() for column in columns[:first])
-    return Predictions(task, ids, tuple(texts), labels, answers)
+    return DevPredictions(task, ids, tuple(texts), labels, answers)
 
 
-def again(run: Path) -> str:
+def train_again(run: Path) -> str:
     return f"Train it again: minbert train {run / 'recipe.toml'} --out {run} --force"
 
 
@@ -84,7 +84,7 @@ def check_header(path: Path, task: Task, mend: str) -> list[str]:
     return header
 
 
-def read_table(path: Path, task: Task, header: list[str], mend: str) -> list[Any]:
+def read_prediction_table(path: Path, task: Task, header: list[str], mend: str) -> list[Any]:
     """The columns in their order: texts, and numbers where numbers are due."""
     import pyarrow
     from pyarrow import csv as arrow
@@ -107,7 +107,7 @@ def read_table(path: Path, task: Task, header: list[str], mend: str) -> list[Any
     return list(table.columns)
 
 
-def classes(path: Path, task: Task, column: Any, mend: str) -> Array:
+def class_numbers(path: Path, task: Task, column: Any, mend: str) -> Array:
     """Labels as the file spells them -> class numbers."""
     coded = column.combine_chunks().dictionary_encode()
     number = {key: i for i, key in enumerate(task.label_keys)}

@@ -6,14 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minbert.runs import directory as rundir
-from minbert.runs.checkpoint import load_newest
+from minbert.runs import directory
+from minbert.runs.checkpoint import load_newest_checkpoint
 from minbert.config.loading import read_recipe
 from minbert.runs.curves import draw_curves
 from minbert.files import write_json
 from minbert.errors import UserError
 from minbert.runs.events import Event, Finished, Started, Stopped
-from minbert.runs.fit import Asked, Learner, SaveEvery, measured_by
+from minbert.runs.fit import StopRequest, Fit, SaveEvery, scoring_of
 from minbert.encoder.device import matrix_rate
 from minbert.data.metrics import overall
 from minbert.training.prepare import Prepared, prepare
@@ -39,20 +39,20 @@ def start_run(
     measure_before: bool = False,
     profile: bool = False,
     every: SaveEvery = EVERY_TEN_MINUTES,
-    asked: Asked = nobody,
+    stop_requested: StopRequest = nobody,
 ) -> Iterator[Event]:
     """Train a recipe into a run directory. Mistakes stop before the directory is made or touched.
 
     `asked` is looked at after each step: the number of a signal makes it save everything and raise Stopped.
     """
-    rundir.check_free(out, force)
+    directory.check_new_directory(out, force)
     ready = prepare(recipe, data_root, skip_bad_rows)
-    about = rundir.about_this_run(ready, skip_bad_rows)
-    rundir.create(out, about, force)
-    with rundir.locked(out):
-        rundir.write_recipe(out, ready)
-        learner = Learner(ready, out, every, asked)
-        yield from to_the_end(learner, out, about, started(ready), profile, measure_before)
+    about = directory.run_metadata(ready, skip_bad_rows)
+    directory.create_run(out, about, force)
+    with directory.lock_run(out):
+        directory.write_recipe(out, ready)
+        fit = Fit(ready, out, every, stop_requested)
+        yield from to_the_end(fit, out, about, started(ready), profile, measure_before)
 
 
 def resume_run(
@@ -62,63 +62,63 @@ def resume_run(
     data_root: Path | None = None,
     profile: bool = False,
     every: SaveEvery = EVERY_TEN_MINUTES,
-    asked: Asked = nobody,
+    stop_requested: StopRequest = nobody,
 ) -> Iterator[Event]:
     """Go on with a run from its last whole checkpoint, to the very result it would have had.
 
     `recipe`: what the user thinks it is; if it, the data or the backbone is another than the run's, it is refused.
     """
-    about = rundir.read_run(out)
+    about = directory.read_run(out)
     if not (out / "recipe.toml").is_file():
         raise UserError(f"{out}: was stopped before it began.", "Start it again with --force.")
     if "recipe" not in about:
         raise UserError(f"{out}: made by another version of minbert, which wrote down less.", "Start it again.")
     if about["state"] == "finished":
         raise UserError(f"{out}: this run is finished.", f"`minbert evaluate {out}` shows its scores.")
-    with rundir.locked(out):
+    with directory.lock_run(out):
         skip_bad_rows = bool(about.get("skip_bad_rows"))
         ready = prepare(recipe or read_recipe(str(out / "recipe.toml")), data_root, skip_bad_rows)
-        now = rundir.about_this_run(ready, skip_bad_rows)
-        rundir.check_same(out, about, now)
+        now = directory.run_metadata(ready, skip_bad_rows)
+        directory.check_same_run(out, about, now)
         for name, files in about["files"].items():
             # the model goes on saying where its data is as the recipe said it, not where it was found
             part = ready.model.task(name)
             part.task = replace(part.task, files=Files(**files))
-        learner = Learner(ready, out, every, asked)
-        checkpoint, notes = load_newest(out / "checkpoints")
+        fit = Fit(ready, out, every, stop_requested)
+        checkpoint, notes = load_newest_checkpoint(out / "checkpoints")
         if checkpoint is not None:
-            learner.restore(checkpoint)
+            fit.restore(checkpoint)
             notes.append(f"resuming from step {checkpoint.step}")
         else:
             notes.append("there is no checkpoint to go on from: it begins again")
-        notes += rundir.other_versions(about, now)
+        notes += directory.version_differences(about, now)
         about = now | {
             "files": about["files"],
             "started": about["started"],
             "resumed": [*about.get("resumed", []), now["started"]],
         }
         write_json(out / "run.json", about)
-        yield from to_the_end(learner, out, about, started(ready, learner.loop.done, tuple(notes)), profile, False)
+        yield from to_the_end(fit, out, about, started(ready, fit.loop.done, tuple(notes)), profile, False)
 
 
 def to_the_end(
-    learner: Learner, out: Path, about: dict[str, Any], begin: Started, profile: bool, measure_before: bool
+    fit: Fit, out: Path, about: dict[str, Any], begin: Started, profile: bool, measure_before: bool
 ) -> Generator[Event, None, None]:
     """What is left of the steps, the scores of the best model, and how it all ended in run.json."""
     began = time.monotonic()
-    ready = learner.ready
+    ready = fit.ready
     try:
         yield begin
         if measure_before:
-            learner.before = yield from learner.measure(measured_by(ready.model, ready.dev))
-        early = yield from learner.go(profile)
+            fit.before = yield from fit.measure(scoring_of(ready.model, ready.dev))
+        early = yield from fit.go(profile)
         draw_curves(out)
         model, _ = load_model(out, ready.recipe.precision)
         (out / "predictions").mkdir(exist_ok=True)
-        scores = yield from learner.measure(measured_by(model, ready.dev, out / "predictions"))
+        scores = yield from fit.measure(scoring_of(model, ready.dev, out / "predictions"))
     except BaseException as wrong:
         if isinstance(wrong, Stopped):
-            learner.save()
+            fit.save()
         stopped = isinstance(wrong, KeyboardInterrupt | GeneratorExit | SystemExit | Stopped)
         state = "interrupted" if stopped else "failed"
         write_json(out / "run.json", about | {"state": state, "reason": str(wrong) or type(wrong).__name__})
@@ -127,8 +127,8 @@ def to_the_end(
     # of a resumed run: since it was resumed
     result = {"state": "finished", "seconds": round(time.monotonic() - began, 1), "scores": scores, "overall": total}
     write_json(out / "run.json", about | result)
-    rundir.remove_checkpoints(out)
-    before = learner.before
+    directory.remove_checkpoints(out)
+    before = fit.before
     yield Finished(scores, total, before, overall(before, ready.tasks) if before else 0.0, early)
 
 

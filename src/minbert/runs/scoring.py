@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from minbert.inference.formats import write_answers
-from minbert.inference.loop import no_answers
+from minbert.inference.formats import write_predictions
+from minbert.inference.loop import empty_predictions
 from minbert.runs.events import Measuring, Scores
 from minbert.data.metrics import score
 from minbert.data.dataset import Dataset
@@ -17,7 +17,7 @@ from minbert.config.task import Task
 Fill = Callable[[str, npt.NDArray[Any]], Iterator[int]]
 
 
-class Measured:
+class Scoring:
     """Iterating over it scores every task; then `scores` has them."""
 
     def __init__(
@@ -32,10 +32,10 @@ class Measured:
         for name, examples in self.rows.items():
             task = self.tasks[name]
             assert examples.labels is not None
-            answers = no_answers(task, len(examples))
+            answers = empty_predictions(task, len(examples))
             for rows in self.fill(name, answers):
                 done += rows
                 yield Measuring(done, total)
             self.scores[name] = score(task, answers, examples.labels)
             if self.predictions is not None:
-                write_answers(self.predictions / f"{name}-dev.csv", task, examples, answers)
+                write_predictions(self.predictions / f"{name}-dev.csv", task, examples, answers)

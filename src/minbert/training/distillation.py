@@ -14,13 +14,13 @@ from minbert.config.recipe import Distillation
 from minbert.config.task import Task
 from minbert.data.batch import Batch, EncodedTexts, collate
 from minbert.errors import UserError
-from minbert.inference.loop import sequences_for
+from minbert.inference.loop import encode_for_task
 from minbert.inference.saved_model import load_model
 from minbert.model.losses import Loss
 from minbert.model.multitask import Model
 
 # no logarithm of nothing
-LEAST = 1e-9
+MIN_PROBABILITY = 1e-9
 
 
 class Teachers:
@@ -34,8 +34,8 @@ class Teachers:
         for path in settings.teachers:
             model, text = load_model(Path(path))
             for name in set(texts) & set(model.tasks):
-                check_same(tasks[name], model.task(name).task, path, where)
-                self.lessons[name].append((model, sequences_for(model, name, text, texts[name])))
+                check_same_labels(tasks[name], model.task(name).task, path, where)
+                self.lessons[name].append((model, encode_for_task(model, name, text, texts[name])))
         for name, lessons in self.lessons.items():
             if not lessons:
                 raise UserError(
@@ -44,12 +44,12 @@ class Teachers:
                 )
 
     @torch.inference_mode()
-    def answers(self, batch: Batch) -> Tensor:
+    def predict(self, batch: Batch) -> Tensor:
         """The mean of the teachers' answers to a batch: probabilities B x C, or scores B."""
         found = []
         for model, sequences in self.lessons[batch.task]:
             own = collate(batch.task, sequences, None, batch.rows_B).to(model.device)
-            found.append(model.answers(own).float())
+            found.append(model.predict(own).float())
         return torch.stack(found).mean(0)
 
     def blend(self, batch: Batch, loss: Loss, output_BO: Tensor, by_labels: Tensor, done: float) -> Tensor:
@@ -58,8 +58,8 @@ class Teachers:
         if weight == 0:
             return by_labels
         # a copy: what was made in inference mode cannot take part in a backward pass
-        theirs = self.answers(batch).clone().to(output_BO.device)
-        own = loss.answers(output_BO.float())
+        theirs = self.predict(batch).clone().to(output_BO.device)
+        own = loss.predict(output_BO.float())
         by_teachers = distance(own, theirs, self.settings.temperature)
         return weight * by_teachers + (1 - weight) * by_labels
 
@@ -70,13 +70,13 @@ def distance(own: Tensor, theirs: Tensor, temperature: float) -> Tensor:
         return functional.mse_loss(own, theirs)
     # softmax(logits / T), whatever the logits were: the logarithm of a probability is one up to a constant
     soft_BC, target_BC = (
-        functional.log_softmax(each.clamp_min(LEAST).log() / temperature, dim=1) for each in (own, theirs)
+        functional.log_softmax(each.clamp_min(MIN_PROBABILITY).log() / temperature, dim=1) for each in (own, theirs)
     )
     divergence = functional.kl_div(soft_BC, target_BC, reduction="batchmean", log_target=True)
     return temperature**2 * divergence
 
 
-def check_same(own: Task, theirs: Task, path: str, where: str) -> None:
+def check_same_labels(own: Task, theirs: Task, path: str, where: str) -> None:
     if own.choices != theirs.choices:
         raise UserError(
             f"{where}: the teacher {path} learned task '{own.name}' with other labels or another range.",

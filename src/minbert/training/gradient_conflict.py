@@ -23,7 +23,7 @@ from minbert.training.balancers.per_task import Gradient, dot
 
 
 @dataclass(frozen=True)
-class Conflict:
+class GradientCosines:
     # "sst quora": the cosine between the two; without tasks that have no slope here
     cosines: dict[str, float]
     # task: the length of its gradient
@@ -44,7 +44,7 @@ def gradient_of(model: Model, batches: Sequence[Batch]) -> Gradient:
     weights = list(model.bert.parameters())
     rows = sum(batch.examples for batch in batches)
     total: Gradient = [None] * len(weights)
-    with undisturbed(model):
+    with without_dropout(model):
         for batch in batches:
             loss = model.loss(batch.to(model.device)) * (batch.examples / rows)
             # not `backward`: that would add to what the weights hold for the optimizer
@@ -59,7 +59,7 @@ def added(one: Tensor | None, other: Tensor | None) -> Tensor | None:
 
 
 @contextmanager
-def undisturbed(model: Model) -> Iterator[None]:
+def without_dropout(model: Model) -> Iterator[None]:
     """Inside, no dropout, the whole encoder free, and the same random numbers each time, as hidden words need."""
     dropout, weights = model.bert.dropout_generator, list(model.bert.parameters())
     generator, trainable = dropout.generator, [weight.requires_grad for weight in weights]
@@ -74,7 +74,7 @@ def undisturbed(model: Model) -> Iterator[None]:
             weight.requires_grad_(was)
 
 
-def compare(gradients: Mapping[str, Gradient]) -> Conflict:
+def gradient_cosines(gradients: Mapping[str, Gradient]) -> GradientCosines:
     """The cosine of each pair of tasks."""
     norms = {task: math.sqrt(dot(gradient, gradient)) for task, gradient in gradients.items()}
     # nothing points anywhere that has no length, as the gradient of a batch without a pair to learn from
@@ -83,7 +83,7 @@ def compare(gradients: Mapping[str, Gradient]) -> Conflict:
         f"{one} {other}": dot(gradients[one], gradients[other]) / (norms[one] * norms[other])
         for one, other in combinations(sloping, 2)
     }
-    return Conflict(
+    return GradientCosines(
         {pair: max(-1.0, min(1.0, cosine)) for pair, cosine in cosines.items()},
         {task: norm for task, norm in norms.items() if math.isfinite(norm)},
     )

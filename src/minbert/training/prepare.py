@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from minbert.config.recipe import Recipe
-from minbert.config.schema import build
-from minbert.config.task import METRICS, Task
+from minbert.config.schema import build_technique
+from minbert.config.task import TASK_METRICS, Task
 from minbert.data.batch import EncodedTexts
-from minbert.data.dataset import Dataset, balanced_weights, read_split, together
+from minbert.data.dataset import Dataset, balanced_weights, read_all, read_split
 from minbert.data.tokenizer import Tokenizer
 from minbert.encoder.bert import Bert, BertConfig
 from minbert.encoder.dropout import DropoutGenerator
@@ -17,8 +17,8 @@ from minbert.encoder.hub import find_backbone
 from minbert.encoder.init import blank, seeded
 from minbert.encoder.pretrained import load_backbone, read_config
 from minbert.errors import UserError, did_you_mean
-from minbert.inference.loop import sequences_for
-from minbert.model.multitask import Model, count
+from minbert.inference.loop import encode_for_task
+from minbert.model.multitask import Model, count_of
 from minbert.training.averages import AVERAGES
 from minbert.training.balancers import BALANCERS
 from minbert.training.balancers.base import Balancer
@@ -58,7 +58,7 @@ def prepare(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False)
     model.to_device(recipe.precision)
 
     def laid_out(rows: dict[str, Dataset]) -> dict[str, Split]:
-        return {name: Split(each, sequences_for(model, name, text, each.texts)) for name, each in rows.items()}
+        return {name: Split(each, encode_for_task(model, name, text, each.texts)) for name, each in rows.items()}
 
     train, dev = laid_out(train_rows), laid_out(dev_rows)
     return Prepared(recipe, backbone, tasks, model, text, train, dev, make_learning(recipe, model, text, train))
@@ -71,7 +71,7 @@ def make_learning(recipe: Recipe, model: Model, text: Tokenizer, train: Mapping[
     loaders = {}
     for name, part in train.items():
         shorter = {plan.max_lengths[name] for plan in plans if name in plan.max_lengths} - {lengths[name]}
-        cut = {length: sequences_for(model, name, text, part.examples.texts, length) for length in shorter}
+        cut = {length: encode_for_task(model, name, text, part.examples.texts, length) for length in shorter}
         assert part.examples.labels is not None
         loaders[name] = DataLoader(name, {lengths[name]: part.sequences, **cut}, part.examples.labels, recipe.seed)
     tasks = {name: model.task(name).task for name in train}
@@ -83,14 +83,14 @@ def make_learning(recipe: Recipe, model: Model, text: Tokenizer, train: Mapping[
         make_regularizers(recipe, model),
         None
         if recipe.weight_averaging is None
-        else build("average", AVERAGES, recipe.weight_averaging, recipe.where, model),
+        else build_technique("average", AVERAGES, recipe.weight_averaging, recipe.where, model),
         make_teachers(recipe, model, train),
         recipe.optimizer,
     )
 
 
 def make_teachers(recipe: Recipe, model: Model, train: Mapping[str, Split]) -> dict[int, Teachers]:
-    answering = {name: part.task for name, part in model.tasks.items() if part.loss.answering}
+    answering = {name: part.task for name, part in model.tasks.items() if part.loss.predicts}
     return {
         number: Teachers(
             stage.distillation,
@@ -105,18 +105,22 @@ def make_teachers(recipe: Recipe, model: Model, train: Mapping[str, Split]) -> d
 
 def make_balancer(recipe: Recipe, tasks: Mapping[str, Task]) -> Balancer:
     kinds = {name: task.kind for name, task in tasks.items()}
-    return build("balancer", BALANCERS, recipe.balancer, recipe.where, kinds, recipe.seed)
+    return build_technique("balancer", BALANCERS, recipe.balancer, recipe.where, kinds, recipe.seed)
 
 
 def make_schedule(recipe: Recipe) -> Schedule:
     settings = recipe.optimizer
-    return build("schedule", SCHEDULES, settings.schedule, recipe.where, settings.warmup_ratio, settings.learning_rate)
+    return build_technique(
+        "schedule", SCHEDULES, settings.schedule, recipe.where, settings.warmup_ratio, settings.learning_rate
+    )
 
 
 def make_regularizers(recipe: Recipe, model: Model) -> dict[str, list[Regularizer]]:
     return {
         name: [
-            build("regularizer", REGULARIZERS, spec, f"{recipe.where}: task '{name}'", model, name, recipe.seed)
+            build_technique(
+                "regularizer", REGULARIZERS, spec, f"{recipe.where}: task '{name}'", model, name, recipe.seed
+            )
             for spec in plan.regularizers
         ]
         for name, plan in recipe.tasks.items()
@@ -137,14 +141,14 @@ def outline(recipe: Recipe, tasks: Mapping[str, Task], config: BertConfig) -> Mo
     }
     with blank():
         model = Model(Bert(config), known, recipe.tasks, recipe.where)
-    check_free(recipe, model)
+    check_trainable(recipe, model)
     make_regularizers(recipe, model)
     if recipe.weight_averaging is not None:
-        build("average", AVERAGES, recipe.weight_averaging, recipe.where, model)
+        build_technique("average", AVERAGES, recipe.weight_averaging, recipe.where, model)
     return model
 
 
-def check_free(recipe: Recipe, model: Model) -> None:
+def check_trainable(recipe: Recipe, model: Model) -> None:
     """A task without anything to learn in a stage, as a cosine has nothing of its own, is a mistake."""
     layers = model.bert.config.num_hidden_layers
     for number, stage in enumerate(recipe.stages):
@@ -167,7 +171,7 @@ def read_data(
 ) -> tuple[dict[str, Task], dict[str, Dataset], dict[str, Dataset]]:
     """The tasks, with labels and class weights known, their training rows and their dev rows."""
     tasks, train, dev = {}, {}, {}
-    read = together(lambda task: read_split(task, data_root, skip_bad_rows=skip_bad_rows), recipe.read_tasks().values())
+    read = read_all(lambda task: read_split(task, data_root, skip_bad_rows=skip_bad_rows), recipe.read_tasks().values())
     for task, train_rows, dev_rows in read:
         name = task.name
         train[name], dev[name] = train_rows, dev_rows
@@ -191,12 +195,12 @@ def check_mix(recipe: Recipe, tasks: Mapping[str, Task]) -> None:
         task, _, metric = name.partition(".")
         if task not in tasks:
             raise UserError(f"{where}: '{name}' should be task.metric. {did_you_mean(task, tasks)}")
-        known = METRICS[tasks[task].kind]
+        known = TASK_METRICS[tasks[task].kind]
         if metric not in known:
             raise UserError(f"{where}: unknown metric '{metric}' of task '{task}'. {did_you_mean(metric, known)}")
 
 
-def count_parameters(recipe: Recipe, config: BertConfig) -> dict[str, Any]:
+def parameter_counts(recipe: Recipe, config: BertConfig) -> dict[str, Any]:
     """How many parameters a recipe's model has, and how many learn.
 
     total; free (in at least one stage); encoder; of each task its own (which no other task uses), and of these the
@@ -212,17 +216,17 @@ def count_parameters(recipe: Recipe, config: BertConfig) -> dict[str, Any]:
         stages.append(sum(learning.values()))
         ever |= set(learning)
     return {
-        "total": count(model.parameters()),
+        "total": count_of(model.parameters()),
         "trainable": sum(p.numel() for name, p in model.named_parameters() if name in ever),
-        "encoder": count(model.bert.parameters()),
+        "encoder": count_of(model.bert.parameters()),
         "tasks": {
             name: {
-                "own": count(model.task(name).parameters()),
-                "adapters": count(model.task(name).adapters.parameters()),
+                "own": count_of(model.task(name).parameters()),
+                "adapters": count_of(model.task(name).adapters.parameters()),
                 "labels_known": task.kind == "score" or bool(task.labels),
             }
             for name, task in tasks.items()
         },
-        "shared": {name.removeprefix("shared_"): count(part.parameters()) for name, part in model.shared.items()},
+        "shared": {name.removeprefix("shared_"): count_of(part.parameters()) for name, part in model.shared.items()},
         "stages": stages,
     }

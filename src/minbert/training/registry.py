@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from minbert.config.schema import describe, settings_of
+from minbert.config.schema import describe_type, settings_of
 from minbert.model.resolve import FAMILIES as MODEL_FAMILIES
 from minbert.training.averages import AVERAGES
 from minbert.training.balancers import BALANCERS
@@ -34,12 +34,12 @@ class Technique:
     settings: dict[str, Any]
 
 
-def techniques() -> list[Technique]:
+def list_techniques() -> list[Technique]:
     found = []
     for family, table in FAMILIES.items():
         for name, make in table.items():
             settings = {
-                key: describe(each.annotation) if each.default is each.empty else each.default
+                key: describe_type(each.annotation) if each.default is each.empty else each.default
                 for key, each in settings_of(make).items()
             }
             found.append(Technique(family, name, about(make), settings))

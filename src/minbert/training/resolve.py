@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from minbert.config.recipe import Recipe
-from minbert.config.schema import Spec, expand
+from minbert.config.schema import Spec, expand_spec
 from minbert.config.task import Task
 from minbert.model.resolve import resolve_plan
 from minbert.training.registry import FAMILIES
@@ -28,4 +28,4 @@ def resolve_recipe(recipe: Recipe, tasks: Mapping[str, Task]) -> dict[str, Any]:
 
 
 def resolve_spec(family: str, spec: Spec, where: str) -> Spec:
-    return expand(family, FAMILIES[family], spec, where)
+    return expand_spec(family, FAMILIES[family], spec, where)

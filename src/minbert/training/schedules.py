@@ -33,17 +33,17 @@ class Schedule:
         pass
 
 
-class Linear(Schedule):
+class LinearSchedule(Schedule):
     def after_warmup(self, done: float) -> float:
         return 1 - done
 
 
-class Cosine(Schedule):
+class CosineSchedule(Schedule):
     def after_warmup(self, done: float) -> float:
         return (1 + math.cos(math.pi * done)) / 2
 
 
-class Adjusting(Schedule):
+class AdjustingSchedule(Schedule):
     """The rate rises while the loss of the epochs falls, up to a maximum, and falls where the loss rises.
 
     Report A says only that it starts at the given rate and has a maximum; the rule is the bold driver of
@@ -88,8 +88,8 @@ class Adjusting(Schedule):
 
 
 SCHEDULES: dict[str, Callable[..., Schedule]] = {
-    "linear": Linear,
-    "cosine": Cosine,
+    "linear": LinearSchedule,
+    "cosine": CosineSchedule,
     "constant": Schedule,
-    "adjusting": Adjusting,
+    "adjusting": AdjustingSchedule,
 }

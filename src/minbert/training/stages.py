@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minbert.config.recipe import Recipe, Stage
-from minbert.config.schema import build
+from minbert.config.schema import build_technique
 from minbert.data.batch import Batch, EncodedTexts, collate
 from minbert.training.samplers import SAMPLERS, Sampler, Supply
 
@@ -72,7 +72,7 @@ def plan_stages(recipe: Recipe, sizes: Mapping[str, int], max_lengths: Mapping[s
             task: stage.batch_sizes.get(task, recipe.tasks[task].batch_size) for task in stage.tasks or recipe.tasks
         }
         supply = supply_of(stage, {task: sizes[task] for task in batch_sizes}, batch_sizes, recipe.epoch_fraction)
-        sampler = build("sampler", SAMPLERS, stage.sampler, where, supply, seed)
+        sampler = build_technique("sampler", SAMPLERS, stage.sampler, where, supply, seed)
         if stage.steps_per_epoch is None:
             steps = -(-sampler.draws_an_epoch // recipe.optimizer.gradient_accumulation_steps)
         else:

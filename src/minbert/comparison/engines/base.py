@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from minbert.comparison.results import Result
-from minbert.comparison.trial import Cell
+from minbert.comparison.results import TrialResult
+from minbert.comparison.trial import Trial
 
 Out = TypeVar("Out")
 
@@ -17,7 +17,7 @@ Out = TypeVar("Out")
 class Going:
     """How far a cell has come: steps done of all steps."""
 
-    cell: Cell
+    trial: Trial
     done: int
     total: int
 
@@ -65,10 +65,10 @@ class Engine(ABC):
         """What a function makes of each of these, or why it fails: where, and in the company in which, cells run."""
 
     @abstractmethod
-    def run(self, cells: Sequence[Cell]) -> Generator[Going | Result, None, None]:
+    def run(self, trials: Sequence[Trial]) -> Generator[Going | TrialResult, None, None]:
         """Train them all. Leaving the iterator early makes what is going save itself and stop."""
 
-    def lost(self, cell: Cell, reason: str) -> Result:
+    def lost(self, trial: Trial, reason: str) -> TrialResult:
         """The result of a cell whose worker died."""
-        where = str(cell.folder(self.comparison).relative_to(self.comparison))
-        return Result(cell.key, cell.label, cell.recipe.seed, "failed", reason, run=where)
+        where = str(trial.folder(self.comparison).relative_to(self.comparison))
+        return TrialResult(trial.key, trial.label, trial.recipe.seed, "failed", reason, run=where)

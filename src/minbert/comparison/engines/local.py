@@ -15,8 +15,8 @@ from queue import SimpleQueue
 from typing import Any
 
 from minbert.comparison.engines.base import Engine, Going, Out
-from minbert.comparison.results import Result
-from minbert.comparison.trial import Cell, Orphaned, train_cell
+from minbert.comparison.results import TrialResult
+from minbert.comparison.trial import Orphaned, Trial, train_trial
 from minbert.runs.events import Stopped
 
 # seconds that a cell has to save itself
@@ -25,17 +25,17 @@ TO_SAVE = 120.0
 
 @dataclass
 class Worker:
-    cell: Cell
+    trial: Trial
     slot: int
     process: BaseProcess
     pipe: Connection
 
 
 class Local(Engine):
-    def run(self, cells: Sequence[Cell]) -> Generator[Going | Result, None, None]:
+    def run(self, trials: Sequence[Trial]) -> Generator[Going | TrialResult, None, None]:
         # a fresh interpreter: torch's threads do not survive a fork
         context = multiprocessing.get_context("spawn")
-        waiting, free = list(reversed(cells)), list(range(self.at_once))
+        waiting, free = list(reversed(trials)), list(range(self.at_once))
         going: dict[Connection, Worker] = {}
         try:
             while waiting or going:
@@ -46,7 +46,7 @@ class Local(Engine):
                     assert isinstance(pipe, Connection)
                     worker = going[pipe]
                     told = self.hear(worker)
-                    if isinstance(told, Result):
+                    if isinstance(told, TrialResult):
                         del going[pipe]
                         free.append(worker.slot)
                         stop(worker)
@@ -81,21 +81,21 @@ class Local(Engine):
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
 
-    def start(self, context: SpawnContext, cell: Cell, slot: int) -> Worker:
+    def start(self, context: SpawnContext, trial: Trial, slot: int) -> Worker:
         ours, theirs = context.Pipe()
-        process = context.Process(target=work, args=(cell, self.comparison, theirs, os.getpid(), slot, self.threads))
+        process = context.Process(target=work, args=(trial, self.comparison, theirs, os.getpid(), slot, self.threads))
         process.start()
         # so that the pipe ends when the process does
         theirs.close()
-        return Worker(cell, slot, process, ours)
+        return Worker(trial, slot, process, ours)
 
-    def hear(self, worker: Worker) -> Going | Result:
+    def hear(self, worker: Worker) -> Going | TrialResult:
         try:
             told = worker.pipe.recv()
         except (EOFError, OSError):
             worker.process.join()
-            return self.lost(worker.cell, how_it_died(worker.process.exitcode or 0))
-        return told if isinstance(told, Result) else Going(worker.cell, *told)
+            return self.lost(worker.trial, how_it_died(worker.process.exitcode or 0))
+        return told if isinstance(told, TrialResult) else Going(worker.trial, *told)
 
 
 def settle(slot: int, threads: int) -> None:
@@ -110,12 +110,12 @@ def settle(slot: int, threads: int) -> None:
     torch.set_num_threads(threads)
 
 
-def work(cell: Cell, comparison: Path, pipe: Connection, driver: int, slot: int, threads: int) -> None:
+def work(trial: Trial, comparison: Path, pipe: Connection, driver: int, slot: int, threads: int) -> None:
     """The process of a cell."""
     settle(slot, threads)
-    asked = Orphaned(driver)
+    stop_requested = Orphaned(driver)
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, asked.note)
+        signal.signal(number, stop_requested.note)
 
     def tell(done: int, total: int) -> None:
         # whoever listened may be gone: then the training is asked to stop, and saves itself
@@ -123,7 +123,7 @@ def work(cell: Cell, comparison: Path, pipe: Connection, driver: int, slot: int,
             pipe.send((done, total))
 
     with suppress(Stopped, OSError):
-        pipe.send(train_cell(cell, comparison, tell, asked))
+        pipe.send(train_trial(trial, comparison, tell, stop_requested))
 
 
 def apart(function: Callable[..., Out], arguments: tuple[Any, ...], slot: int, threads: int) -> Out | BaseException:

@@ -9,8 +9,8 @@ from types import ModuleType
 from typing import Any, cast
 
 from minbert.comparison.engines.base import CORES_A_CELL, Engine, Going, Out
-from minbert.comparison.results import Result
-from minbert.comparison.trial import Cell, Orphaned, read_notes, train_cell
+from minbert.comparison.results import TrialResult
+from minbert.comparison.trial import Orphaned, Trial, read_notes, train_trial
 from minbert.errors import UserError
 
 # how often a cell whose worker or node died is begun again; it goes on from its checkpoint
@@ -28,24 +28,24 @@ NOBODY = UserError(
 class Ray(Engine):
     """A cell is a Ray Core task. Its result is what it wrote into its folder, so it may run twice."""
 
-    def run(self, cells: Sequence[Cell]) -> Generator[Going | Result, None, None]:
+    def run(self, trials: Sequence[Trial]) -> Generator[Going | TrialResult, None, None]:
         ray = connected()
         task = ray.remote(max_calls=1, max_retries=RETRIES, **self.wants(ray))(train_on_a_node)
         # absolute: a node's own working directory is another
         folder = self.comparison.resolve()
-        waiting, going = list(reversed(cells)), dict[Any, Cell]()
+        waiting, going = list(reversed(trials)), dict[Any, Trial]()
         try:
             while waiting or going:
                 while waiting and (self.jobs is None or len(going) < self.jobs):
-                    cell = waiting.pop()
-                    going[task.remote(cell, folder)] = cell
+                    trial = waiting.pop()
+                    going[task.remote(trial, folder)] = trial
                 done, _ = ray.wait(list(going), timeout=LOOK_EVERY)
                 for reference in done:
                     yield self.outcome(ray, reference, going.pop(reference))
-                for cell in going.values():
-                    notes = read_notes(cell.folder(folder))
+                for trial in going.values():
+                    notes = read_notes(trial.folder(folder))
                     if notes:
-                        yield Going(cell, int(notes["step"]), int(notes["steps"]))
+                        yield Going(trial, int(notes["step"]), int(notes["steps"]))
         finally:
             for reference in going:
                 ray.cancel(reference, force=True)
@@ -72,12 +72,12 @@ class Ray(Engine):
         most = max((node["Resources"].get("CPU", 1.0) for node in ray.nodes() if node["Alive"]), default=1.0)
         return {"num_cpus": min(self.threads if self.jobs else CORES_A_CELL, most)}
 
-    def outcome(self, ray: ModuleType, reference: Any, cell: Cell) -> Result:
+    def outcome(self, ray: ModuleType, reference: Any, trial: Trial) -> TrialResult:
         try:
             result = ray.get(reference)
         except ray.exceptions.RayError as wrong:
-            return self.lost(cell, " ".join(["Ray:", *str(wrong).strip().splitlines()[-1:]]))
-        assert isinstance(result, Result)
+            return self.lost(trial, " ".join(["Ray:", *str(wrong).strip().splitlines()[-1:]]))
+        assert isinstance(result, TrialResult)
         return result
 
 
@@ -106,5 +106,5 @@ def check_reachable(address: str) -> None:
             raise NOBODY from None
 
 
-def train_on_a_node(cell: Cell, comparison: Path) -> Result:
-    return train_cell(cell, comparison, lambda done, total: None, Orphaned(os.getppid()))
+def train_on_a_node(trial: Trial, comparison: Path) -> TrialResult:
+    return train_trial(trial, comparison, lambda done, total: None, Orphaned(os.getppid()))

@@ -8,7 +8,7 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from minbert.encoder.bert import ACTIVATIONS, Bert, Linear, Ports, initialize
+from minbert.encoder.bert import ACTIVATIONS, Bert, DtypeLinear, Ports, initialize
 
 Activation = Literal["none", "gelu", "relu"]
 
@@ -32,8 +32,8 @@ class Bottleneck(nn.Module):
         super().__init__()
         if size < 1:
             raise ValueError(f"size {size} is not at least 1")
-        self.down = Linear(width, size, bias=False)
-        self.up = Linear(size, width, bias=False)
+        self.down = DtypeLinear(width, size, bias=False)
+        self.up = DtypeLinear(size, width, bias=False)
         self.activation = activation_of(activation)
         initialize(self.down)
         nn.init.zeros_(self.up.weight)

@@ -8,7 +8,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from minbert.encoder.bert import Bert, Linear
+from minbert.encoder.bert import Bert, DtypeLinear
 from minbert.encoder.dropout import Dropout
 from minbert.model.adapters.base import Adapter
 
@@ -34,10 +34,10 @@ class Lora(Adapter):
         self.dropout = Dropout(dropout, bert.dropout_generator)
         count = sum(self.matrices)
         # the A of all matrices in one product; a B each
-        self.down = nn.ModuleList(Linear(width, count * rank, bias=False) for _ in range(layers))
+        self.down = nn.ModuleList(DtypeLinear(width, count * rank, bias=False) for _ in range(layers))
         self.up = nn.ParameterList(torch.zeros(count, rank, width) for _ in range(layers))
         for down in self.down:
-            assert isinstance(down, Linear)
+            assert isinstance(down, DtypeLinear)
             nn.init.kaiming_uniform_(down.weight, a=math.sqrt(5))
 
     def qkv(self, layer: int, x_TD: Tensor, qkv_TW: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from minbert.data.packed import Packed
 from minbert.encoder.attention import attend
-from minbert.encoder.bert import Bert, Linear, initialize
+from minbert.encoder.bert import Bert, DtypeLinear, initialize
 from minbert.encoder.dropout import Dropout
 from minbert.model.adapters.base import Activation, Adapter, Bottleneck, activation_of
 
@@ -22,7 +22,7 @@ class Pal(Adapter):
         config = bert.config
         self.heads = heads
         self.around = Bottleneck(config.hidden_size, size, "none")
-        self.asking = nn.ModuleList(Linear(size, 3 * size, bias=False) for _ in range(config.num_hidden_layers))
+        self.asking = nn.ModuleList(DtypeLinear(size, 3 * size, bias=False) for _ in range(config.num_hidden_layers))
         self.dropout = Dropout(config.attention_probs_dropout_prob, bert.dropout_generator)
         self.activation = activation_of(activation)
         self.asking.apply(initialize)

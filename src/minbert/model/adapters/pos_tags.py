@@ -6,7 +6,7 @@ Report C tried tags as an input; where they enter it does not say.
 from torch import Tensor, nn
 
 from minbert.data.packed import Packed
-from minbert.data.pos_tags import TAGS, check_tagger
+from minbert.data.pos_tags import POS_TAGS, check_tagger
 from minbert.encoder.bert import Bert
 from minbert.model.adapters.base import Adapter
 
@@ -17,7 +17,7 @@ class PosTags(Adapter):
     def __init__(self, bert: Bert) -> None:
         super().__init__(bert)
         check_tagger()
-        self.tag = nn.Embedding(len(TAGS), bert.config.hidden_size)
+        self.tag = nn.Embedding(len(POS_TAGS), bert.config.hidden_size)
         nn.init.zeros_(self.tag.weight)
 
     def embedded(self, x_TD: Tensor, packed: Packed) -> Tensor:

@@ -3,30 +3,30 @@
 from collections.abc import Callable
 
 from minbert.model.heads.base import Head
-from minbert.model.heads.cosine import Cosine
-from minbert.model.heads.difference import Difference
-from minbert.model.heads.dot import Dot
-from minbert.model.heads.linear import Linear
-from minbert.model.heads.mlm import MaskedLanguageModel
-from minbert.model.heads.normed import Normed
-from minbert.model.heads.ordinal import Ordinal
-from minbert.model.heads.projected_cosine import ProjectedCosine
-from minbert.model.heads.relu import Relu
-from minbert.model.heads.two_layer import TwoLayer
-from minbert.model.heads.vectors import Vectors
+from minbert.model.heads.cosine import CosineHead
+from minbert.model.heads.difference import DifferenceHead
+from minbert.model.heads.dot import DotHead
+from minbert.model.heads.linear import LinearHead
+from minbert.model.heads.mlm import MaskedLanguageModelHead
+from minbert.model.heads.normed import NormedHead
+from minbert.model.heads.ordinal import OrdinalHead
+from minbert.model.heads.projected_cosine import ProjectedCosineHead
+from minbert.model.heads.relu import ReluHead
+from minbert.model.heads.two_layer import TwoLayerHead
+from minbert.model.heads.vectors import VectorsHead
 
 HEADS: dict[str, Callable[..., Head]] = {
-    "cosine": Cosine,
-    "difference": Difference,
-    "dot": Dot,
-    "linear": Linear,
-    "mlm": MaskedLanguageModel,
-    "normed": Normed,
-    "ordinal": Ordinal,
-    "projected_cosine": ProjectedCosine,
-    "relu": Relu,
-    "two_layer": TwoLayer,
-    "vectors": Vectors,
+    "cosine": CosineHead,
+    "difference": DifferenceHead,
+    "dot": DotHead,
+    "linear": LinearHead,
+    "mlm": MaskedLanguageModelHead,
+    "normed": NormedHead,
+    "ordinal": OrdinalHead,
+    "projected_cosine": ProjectedCosineHead,
+    "relu": ReluHead,
+    "two_layer": TwoLayerHead,
+    "vectors": VectorsHead,
 }
 
 __all__ = ["HEADS", "Head"]

@@ -23,7 +23,7 @@ MEANINGS: dict[Emits, str] = {
 
 
 @dataclass(frozen=True)
-class Place:
+class HeadContext:
     """Where a head stands: what comes in, what must go out."""
 
     task: Task

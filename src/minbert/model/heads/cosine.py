@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from minbert.encoder.dropout import Dropout
-from minbert.model.heads.base import Head, Place
+from minbert.model.heads.base import Head, HeadContext
 
 Scaling = Literal["shift", "relu", "sigmoid", "raw"]
 # a cosine in [-1, 1] -> a share of the range in [0, 1], or the cosine itself
@@ -23,17 +23,17 @@ SCALINGS: dict[Scaling, Callable[[Tensor], Tensor]] = {
 }
 
 
-class Cosine(Head):
-    def __init__(self, place: Place, *, dropout: float = 0.0, scaling: Scaling = "shift") -> None:
+class CosineHead(Head):
+    def __init__(self, context: HeadContext, *, dropout: float = 0.0, scaling: Scaling = "shift") -> None:
         super().__init__()
-        place.demand_pair()
-        if place.task.kind != "score":
+        context.demand_pair()
+        if context.task.kind != "score":
             raise ValueError('gives a score, but the task is of kind "classify": take the head "linear"')
         self.emits = "cosine" if scaling == "raw" else "score"
-        self.low, self.high = (0.0, 1.0) if scaling == "raw" else place.task.range
+        self.low, self.high = (0.0, 1.0) if scaling == "raw" else context.task.range
         self.scale = SCALINGS[scaling]
         # on the vectors: a cosine that is dropped itself would be the score of unrelated texts
-        self.dropout = Dropout(dropout, place.dropout_generator)
+        self.dropout = Dropout(dropout, context.dropout_generator)
 
     def forward(self, *vectors_BD: Tensor) -> Tensor:
         u_BD, v_BD = (self.dropout(vector_BD) for vector_BD in vectors_BD)

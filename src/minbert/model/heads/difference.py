@@ -4,11 +4,11 @@ Without its bias, exchanging the two texts turns the output's sign: it can learn
 something, not how alike they are. `linear` with the feature "|u-v|" can.
 """
 
-from minbert.model.heads.base import Place
-from minbert.model.heads.linear import Linear
+from minbert.model.heads.base import HeadContext
+from minbert.model.heads.linear import LinearHead
 
 
-class Difference(Linear):
-    def __init__(self, place: Place, *, dropout: float = 0.1) -> None:
-        place.demand_pair()
-        super().__init__(place, dropout=dropout, features=("u-v",))
+class DifferenceHead(LinearHead):
+    def __init__(self, context: HeadContext, *, dropout: float = 0.1) -> None:
+        context.demand_pair()
+        super().__init__(context, dropout=dropout, features=("u-v",))

@@ -13,23 +13,25 @@ import torch
 from torch import Tensor, nn
 
 from minbert.encoder.bert import initialize
-from minbert.model.heads.base import Head, Place
+from minbert.model.heads.base import Head, HeadContext
 
 
-class Dot(Head):
+class DotHead(Head):
     emits = "free"
 
-    def __init__(self, place: Place, *, size: int | None = None, scaled: bool = False, bias: bool = False) -> None:
+    def __init__(
+        self, context: HeadContext, *, size: int | None = None, scaled: bool = False, bias: bool = False
+    ) -> None:
         """`size` is the width of the projections; left out, that of a vector."""
         super().__init__()
-        place.demand_pair()
-        if place.outputs != 1:
+        context.demand_pair()
+        if context.outputs != 1:
             raise ValueError(
-                f"gives one number, but the loss wants {place.outputs}: take another head, or the loss 'bce'"
+                f"gives one number, but the loss wants {context.outputs}: take another head, or the loss 'bce'"
             )
         if size is not None and size < 1:
             raise ValueError(f"size {size} is not a width: it is at least 1")
-        self.projection = nn.Linear(place.width, size or place.width, bias=False)
+        self.projection = nn.Linear(context.width, size or context.width, bias=False)
         initialize(self.projection)
         self.divisor = math.sqrt(self.projection.out_features) if scaled else 1.0
         self.bias = nn.Parameter(torch.zeros(1)) if bias else None

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from minbert.errors import did_you_mean
-from minbert.model.heads.base import Place
+from minbert.model.heads.base import HeadContext
 
 # B x D, B x D -> B x D
 FEATURES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
@@ -22,7 +22,7 @@ FEATURES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 
 class Features:
-    def __init__(self, place: Place, names: tuple[str, ...]) -> None:
+    def __init__(self, context: HeadContext, names: tuple[str, ...]) -> None:
         """`names` says what is made of two vectors u and v; a single vector is taken as it is."""
         if not names:
             raise ValueError("needs at least one of the features " + ", ".join(FEATURES))
@@ -30,7 +30,7 @@ class Features:
             if name not in FEATURES:
                 raise ValueError(f"unknown feature '{name}'. {did_you_mean(name, FEATURES)}")
         self.names = names
-        self.width = place.width * (len(names) if place.vectors == 2 else 1)
+        self.width = context.width * (len(names) if context.vectors == 2 else 1)
 
     def __call__(self, *vectors_BD: Tensor) -> Tensor:
         """One or two of B x D -> B x W."""

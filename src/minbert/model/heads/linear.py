@@ -7,25 +7,25 @@ from torch import Tensor, nn
 
 from minbert.encoder.bert import initialize
 from minbert.encoder.dropout import Dropout
-from minbert.model.heads.base import Head, Place
+from minbert.model.heads.base import Head, HeadContext
 from minbert.model.heads.features import Features
 
 
-class Linear(Head):
+class LinearHead(Head):
     emits = "free"
 
     def __init__(
         self,
-        place: Place,
+        context: HeadContext,
         *,
         dropout: float = 0.1,
         features: tuple[str, ...] = ("u", "v", "|u-v|"),
         bias: bool = True,
     ) -> None:
         super().__init__()
-        self.features = Features(place, features)
-        self.dropout = Dropout(dropout, place.dropout_generator)
-        self.output = nn.Linear(self.features.width, place.outputs, bias)
+        self.features = Features(context, features)
+        self.dropout = Dropout(dropout, context.dropout_generator)
+        self.output = nn.Linear(self.features.width, context.outputs, bias)
         initialize(self.output)
 
     def forward(self, *vectors_BD: Tensor) -> Tensor:

@@ -12,22 +12,22 @@ from torch.nn import functional
 
 from minbert.data.batch import Batch
 from minbert.encoder.bert import initialize
-from minbert.model.heads.base import Head, Place
+from minbert.model.heads.base import Head, HeadContext
 
 
-class MaskedLanguageModel(Head):
+class MaskedLanguageModelHead(Head):
     emits = "tokens"
 
-    def __init__(self, place: Place, *, share: float = 0.15) -> None:
+    def __init__(self, context: HeadContext, *, share: float = 0.15) -> None:
         super().__init__()
         if not 0 < share < 1:
             raise ValueError(f"share {share} is not between 0 and 1")
         self.share = share
         # inside a tuple, so that the encoder's weights are not taken for this head's own
-        self.encoder = (place.bert,)
-        self.dense = nn.Linear(place.width, place.width)
-        self.norm = nn.LayerNorm(place.width, place.bert.config.layer_norm_eps)
-        self.bias = nn.Parameter(torch.zeros(place.bert.config.vocab_size))
+        self.encoder = (context.bert,)
+        self.dense = nn.Linear(context.width, context.width)
+        self.norm = nn.LayerNorm(context.width, context.bert.config.layer_norm_eps)
+        self.bias = nn.Parameter(torch.zeros(context.bert.config.vocab_size))
         initialize(self.dense)
 
     def prepare(self, batch: Batch) -> Batch:

@@ -3,13 +3,15 @@
 from torch import Tensor, nn
 from torch.nn import functional
 
-from minbert.model.heads.base import Place
-from minbert.model.heads.linear import Linear
+from minbert.model.heads.base import HeadContext
+from minbert.model.heads.linear import LinearHead
 
 
-class Normed(Linear):
-    def __init__(self, place: Place, *, dropout: float = 0.1, features: tuple[str, ...] = ("u", "v", "u-v")) -> None:
-        super().__init__(place, dropout=dropout, features=features)
+class NormedHead(LinearHead):
+    def __init__(
+        self, context: HeadContext, *, dropout: float = 0.1, features: tuple[str, ...] = ("u", "v", "u-v")
+    ) -> None:
+        super().__init__(context, dropout=dropout, features=features)
         # a layer norm, because a batch norm would let an answer depend on the other examples
         self.norm = nn.LayerNorm(self.features.width)
 

@@ -12,21 +12,23 @@ from torch.nn import functional
 
 from minbert.encoder.bert import initialize
 from minbert.encoder.dropout import Dropout
-from minbert.model.heads.base import Head, Place
+from minbert.model.heads.base import Head, HeadContext
 from minbert.model.heads.features import Features
 
 
-class Ordinal(Head):
+class OrdinalHead(Head):
     emits = "ordered"
 
-    def __init__(self, place: Place, *, dropout: float = 0.1, features: tuple[str, ...] = ("u", "v", "|u-v|")) -> None:
+    def __init__(
+        self, context: HeadContext, *, dropout: float = 0.1, features: tuple[str, ...] = ("u", "v", "|u-v|")
+    ) -> None:
         super().__init__()
-        self.features = Features(place, features)
-        self.dropout = Dropout(dropout, place.dropout_generator)
+        self.features = Features(context, features)
+        self.dropout = Dropout(dropout, context.dropout_generator)
         # without a bias: the thresholds have it
         self.score = nn.Linear(self.features.width, 1, bias=False)
         initialize(self.score)
-        self.steps_O = nn.Parameter(steps_to(even_thresholds(place.outputs)))
+        self.steps_O = nn.Parameter(steps_to(even_thresholds(context.outputs)))
 
     @property
     def thresholds_O(self) -> Tensor:

@@ -8,16 +8,18 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from minbert.encoder.bert import initialize
-from minbert.model.heads.base import Place
-from minbert.model.heads.cosine import Cosine, Scaling
+from minbert.model.heads.base import HeadContext
+from minbert.model.heads.cosine import CosineHead, Scaling
 
 
-class ProjectedCosine(Cosine):
-    def __init__(self, place: Place, *, dropout: float = 0.0, scaling: Scaling = "relu", tied: bool = True) -> None:
-        super().__init__(place, dropout=dropout, scaling=scaling)
+class ProjectedCosineHead(CosineHead):
+    def __init__(
+        self, context: HeadContext, *, dropout: float = 0.0, scaling: Scaling = "relu", tied: bool = True
+    ) -> None:
+        super().__init__(context, dropout=dropout, scaling=scaling)
         self.tied = tied
-        self.first = nn.Linear(place.width, place.width)
-        self.second = nn.Linear(place.width, place.width)
+        self.first = nn.Linear(context.width, context.width)
+        self.second = nn.Linear(context.width, context.width)
         self.apply(initialize)
 
     def forward(self, *vectors_BD: Tensor) -> Tensor:

@@ -3,9 +3,9 @@
 from torch import Tensor
 from torch.nn import functional
 
-from minbert.model.heads.linear import Linear
+from minbert.model.heads.linear import LinearHead
 
 
-class Relu(Linear):
+class ReluHead(LinearHead):
     def forward(self, *vectors_BD: Tensor) -> Tensor:
         return self.output(functional.relu(self.dropout(self.features(*vectors_BD))))  # type: ignore[no-any-return]

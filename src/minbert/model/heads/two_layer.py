@@ -9,16 +9,16 @@ from torch import Tensor, nn
 
 from minbert.encoder.bert import ACTIVATIONS, initialize
 from minbert.encoder.dropout import Dropout
-from minbert.model.heads.base import Head, Place
+from minbert.model.heads.base import Head, HeadContext
 from minbert.model.heads.features import Features
 
 
-class TwoLayer(Head):
+class TwoLayerHead(Head):
     emits = "free"
 
     def __init__(
         self,
-        place: Place,
+        context: HeadContext,
         *,
         dropout: float = 0.1,
         features: tuple[str, ...] = ("u", "v", "|u-v|"),
@@ -29,12 +29,12 @@ class TwoLayer(Head):
         super().__init__()
         if hidden is not None and hidden < 1:
             raise ValueError(f"hidden {hidden} is not a width: it is at least 1")
-        hidden = hidden or place.width
-        self.features = Features(place, features)
-        self.dropout = Dropout(dropout, place.dropout_generator)
+        hidden = hidden or context.width
+        self.features = Features(context, features)
+        self.dropout = Dropout(dropout, context.dropout_generator)
         self.hidden = nn.Linear(self.features.width, hidden)
         self.activation = ACTIVATIONS[activation]
-        self.output = nn.Linear(hidden, place.outputs)
+        self.output = nn.Linear(hidden, context.outputs)
         self.apply(initialize)
 
     def forward(self, *vectors_BD: Tensor) -> Tensor:

@@ -3,15 +3,15 @@
 import torch
 from torch import Tensor
 
-from minbert.model.heads.base import Head, Place
+from minbert.model.heads.base import Head, HeadContext
 
 
-class Vectors(Head):
+class VectorsHead(Head):
     emits = "vectors"
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, context: HeadContext) -> None:
         super().__init__()
-        place.demand_pair()
+        context.demand_pair()
 
     def forward(self, *vectors_BD: Tensor) -> Tensor:
         return torch.cat(vectors_BD, 1)

@@ -3,28 +3,28 @@
 from collections.abc import Callable
 
 from minbert.model.losses.base import Loss
-from minbert.model.losses.bce import BinaryCrossEntropy
-from minbert.model.losses.contrastive import Contrastive
-from minbert.model.losses.cosent import CoSent
-from minbert.model.losses.cross_entropy import CrossEntropy
+from minbert.model.losses.bce import BinaryCrossEntropyLoss
+from minbert.model.losses.contrastive import ContrastiveLoss
+from minbert.model.losses.cosent import CoSentLoss
+from minbert.model.losses.cross_entropy import CrossEntropyLoss
 from minbert.model.losses.mlm import MaskedLanguageModelingLoss
-from minbert.model.losses.mse import MeanSquaredError
-from minbert.model.losses.ordinal import Ordinal
-from minbert.model.losses.pearson import Pearson
-from minbert.model.losses.pearson_mse import PearsonMeanSquaredError
-from minbert.model.losses.sigmoid_mse import SigmoidMeanSquaredError
+from minbert.model.losses.mse import MeanSquaredErrorLoss
+from minbert.model.losses.ordinal import OrdinalLoss
+from minbert.model.losses.pearson import PearsonLoss
+from minbert.model.losses.pearson_mse import PearsonMeanSquaredErrorLoss
+from minbert.model.losses.sigmoid_mse import SigmoidMeanSquaredErrorLoss
 
 LOSSES: dict[str, Callable[..., Loss]] = {
-    "bce": BinaryCrossEntropy,
-    "contrastive": Contrastive,
-    "cosent": CoSent,
-    "cross_entropy": CrossEntropy,
+    "bce": BinaryCrossEntropyLoss,
+    "contrastive": ContrastiveLoss,
+    "cosent": CoSentLoss,
+    "cross_entropy": CrossEntropyLoss,
     "mlm": MaskedLanguageModelingLoss,
-    "mse": MeanSquaredError,
-    "ordinal": Ordinal,
-    "pearson": Pearson,
-    "pearson_mse": PearsonMeanSquaredError,
-    "sigmoid_mse": SigmoidMeanSquaredError,
+    "mse": MeanSquaredErrorLoss,
+    "ordinal": OrdinalLoss,
+    "pearson": PearsonLoss,
+    "pearson_mse": PearsonMeanSquaredErrorLoss,
+    "sigmoid_mse": SigmoidMeanSquaredErrorLoss,
 }
 DEFAULTS = {"classify": "cross_entropy", "score": "mse"}
 

@@ -15,7 +15,7 @@ class Loss(nn.Module):
     # whether it compares the examples of a batch with each other, so that a batch of one teaches nothing
     across_examples = False
     # false: it only trains the encoder, and its task is neither measured nor asked
-    answering = True
+    predicts = True
 
     # the weight of each label, if the task has them
     weight_C: Tensor | None
@@ -29,7 +29,7 @@ class Loss(nn.Module):
         """The mean loss of the examples."""
         raise AssertionError("a loss defines forward")
 
-    def answers(self, output_BO: Tensor) -> Tensor:
+    def predict(self, output_BO: Tensor) -> Tensor:
         """classify: the probability of each label, B x C. score: the score, B."""
         raise AssertionError("a loss defines answers")
 

@@ -8,7 +8,7 @@ from minbert.config.task import Task
 from minbert.model.losses.base import Loss
 
 
-class BinaryCrossEntropy(Loss):
+class BinaryCrossEntropyLoss(Loss):
     reads = ("free",)
     outputs = 1
 
@@ -22,6 +22,6 @@ class BinaryCrossEntropy(Loss):
         each_B = functional.binary_cross_entropy_with_logits(output_BO[:, 0], target_B, reduction="none")
         return self.mean(each_B, labels_B)
 
-    def answers(self, output_BO: Tensor) -> Tensor:
+    def predict(self, output_BO: Tensor) -> Tensor:
         yes_B = output_BO[:, 0].sigmoid()
         return torch.stack([1 - yes_B, yes_B], 1)

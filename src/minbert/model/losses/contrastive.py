@@ -18,10 +18,10 @@ from minbert.config.task import Task
 from minbert.model.losses.base import Loss
 
 
-class Contrastive(Loss):
+class ContrastiveLoss(Loss):
     reads = ("vectors",)
     outputs = 1
-    answering = False
+    predicts = False
     across_examples = True
 
     def __init__(

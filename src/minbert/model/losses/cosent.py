@@ -7,10 +7,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from minbert.config.task import Task
-from minbert.model.losses.relative import Relative
+from minbert.model.losses.relative import RelativeLoss
 
 
-class CoSent(Relative):
+class CoSentLoss(RelativeLoss):
     def __init__(self, task: Task, *, scale: float = 20.0) -> None:
         """`scale` is made for outputs between -1 and 1."""
         super().__init__(task)

@@ -7,7 +7,7 @@ from minbert.config.task import Task
 from minbert.model.losses.base import Loss
 
 
-class CrossEntropy(Loss):
+class CrossEntropyLoss(Loss):
     reads = ("free",)
 
     def __init__(self, task: Task, *, label_smoothing: float = 0.0) -> None:
@@ -30,5 +30,5 @@ class CrossEntropy(Loss):
         # torch divides by the number of examples; by their weights, certain labels give the same either way
         return total / (labels_BC.sum() if self.weight_C is None else (labels_BC @ self.weight_C).sum())
 
-    def answers(self, output_BO: Tensor) -> Tensor:
+    def predict(self, output_BO: Tensor) -> Tensor:
         return output_BO.softmax(1)

@@ -9,7 +9,7 @@ from minbert.model.losses.base import Loss
 class MaskedLanguageModelingLoss(Loss):
     reads = ("tokens",)
     outputs = 1
-    answering = False
+    predicts = False
 
     def forward(self, output_BO: Tensor, labels_B: Tensor) -> Tensor:
         return functional.cross_entropy(output_BO, labels_B)

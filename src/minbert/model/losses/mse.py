@@ -6,11 +6,11 @@ from torch.nn import functional
 from minbert.model.losses.base import ScoreLoss
 
 
-class MeanSquaredError(ScoreLoss):
+class MeanSquaredErrorLoss(ScoreLoss):
     reads = ("free", "score")
 
     def forward(self, output_BO: Tensor, labels_B: Tensor) -> Tensor:
         return functional.mse_loss(output_BO[:, 0], labels_B.to(output_BO.dtype))
 
-    def answers(self, output_BO: Tensor) -> Tensor:
+    def predict(self, output_BO: Tensor) -> Tensor:
         return output_BO[:, 0].clamp(self.low, self.high)

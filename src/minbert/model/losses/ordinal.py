@@ -13,7 +13,7 @@ from minbert.config.task import Task
 from minbert.model.losses.base import Loss
 
 
-class Ordinal(Loss):
+class OrdinalLoss(Loss):
     reads = ("ordered",)
 
     def __init__(self, task: Task) -> None:
@@ -27,7 +27,7 @@ class Ordinal(Loss):
         each_BO = functional.binary_cross_entropy_with_logits(output_BO, above_BO.to(output_BO.dtype), reduction="none")
         return self.mean(each_BO.sum(1), labels_B)
 
-    def answers(self, output_BO: Tensor) -> Tensor:
+    def predict(self, output_BO: Tensor) -> Tensor:
         above_BO = output_BO.sigmoid()
         # every label is at least the lowest, none is above the highest
         at_least_BC = functional.pad(above_BO, (1, 0), value=1.0)

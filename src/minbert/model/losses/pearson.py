@@ -6,10 +6,10 @@ D's loss is -r, which has the same gradient; 1 - r is never below 0, as balancer
 from torch import Tensor
 from torch.nn import functional
 
-from minbert.model.losses.relative import Relative
+from minbert.model.losses.relative import RelativeLoss
 
 
-class Pearson(Relative):
+class PearsonLoss(RelativeLoss):
     def compare(self, output_B: Tensor, labels_B: Tensor) -> Tensor:
         return 1 - correlation(output_B, labels_B)
 

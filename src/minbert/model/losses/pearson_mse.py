@@ -6,11 +6,11 @@ What report D measures (r) and what the other reports learn by (MSE) in one.
 from torch import Tensor
 
 from minbert.config.task import Task
-from minbert.model.losses.mse import MeanSquaredError
+from minbert.model.losses.mse import MeanSquaredErrorLoss
 from minbert.model.losses.pearson import correlation
 
 
-class PearsonMeanSquaredError(MeanSquaredError):
+class PearsonMeanSquaredErrorLoss(MeanSquaredErrorLoss):
     across_examples = True
 
     def __init__(self, task: Task, *, weight: float = 1.0) -> None:

@@ -16,7 +16,7 @@ from minbert.model.losses.base import ScoreLoss
 RATE = 0.05
 
 
-class Relative(ScoreLoss):
+class RelativeLoss(ScoreLoss):
     reads = ("free", "score", "cosine")
     across_examples = True
 
@@ -40,7 +40,7 @@ class Relative(ScoreLoss):
     def compare(self, output_B: Tensor, labels_B: Tensor) -> Tensor:
         raise AssertionError("a relative loss defines compare")
 
-    def answers(self, output_BO: Tensor) -> Tensor:
+    def predict(self, output_BO: Tensor) -> Tensor:
         spread_2 = self.variance_2.sqrt().clamp(min=1e-6)
         standard_B = (output_BO[:, 0] - self.mean_2[0]) / spread_2[0]
         return (self.mean_2[1] + standard_B * spread_2[1]).clamp(self.low, self.high)

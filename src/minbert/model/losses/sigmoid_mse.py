@@ -6,11 +6,11 @@ from torch.nn import functional
 from minbert.model.losses.base import ScoreLoss
 
 
-class SigmoidMeanSquaredError(ScoreLoss):
+class SigmoidMeanSquaredErrorLoss(ScoreLoss):
     reads = ("free",)
 
     def forward(self, output_BO: Tensor, labels_B: Tensor) -> Tensor:
-        return functional.mse_loss(self.answers(output_BO), labels_B.to(output_BO.dtype))
+        return functional.mse_loss(self.predict(output_BO), labels_B.to(output_BO.dtype))
 
-    def answers(self, output_BO: Tensor) -> Tensor:
+    def predict(self, output_BO: Tensor) -> Tensor:
         return self.low + (self.high - self.low) * output_BO[:, 0].sigmoid()

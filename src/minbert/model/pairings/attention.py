@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from minbert.data.packed import Grid
 from minbert.encoder.attention import attend
-from minbert.encoder.bert import Bert, Linear, initialize
+from minbert.encoder.bert import Bert, DtypeLinear, initialize
 from minbert.encoder.dropout import Dropout
 
 
@@ -20,8 +20,8 @@ class GridAttention(nn.Module):
         if heads < 1 or width % heads:
             raise ValueError(f"{heads} heads do not divide the width {width}")
         self.heads = heads
-        self.query = Linear(width, width, bias=bias)
-        self.key_value = Linear(width, 2 * width, bias=bias)
+        self.query = DtypeLinear(width, width, bias=bias)
+        self.key_value = DtypeLinear(width, 2 * width, bias=bias)
         self.dropout = Dropout(dropout, bert.dropout_generator)
         self.apply(initialize)
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from minbert.config.task import Task
 from minbert.data.packed import Packed
-from minbert.encoder.bert import Bert, Linear, Norm, Reads, initialize
+from minbert.encoder.bert import Bert, DtypeLinear, Norm, Reads, initialize
 from minbert.encoder.dropout import Dropout
 from minbert.model.pairings.attention import GridAttention
 from minbert.model.pairings.base import Pairing
@@ -39,7 +39,7 @@ class CrossAttention(Pairing):
         self.attention = GridAttention(
             bert, heads or bert.config.num_attention_heads, bert.config.attention_probs_dropout_prob, bias=True
         )
-        self.output = Linear(bert.config.hidden_size, bert.config.hidden_size)
+        self.output = DtypeLinear(bert.config.hidden_size, bert.config.hidden_size)
         self.norm = Norm(bert.config.hidden_size, bert.config.layer_norm_eps) if residual else None
         initialize(self.output)
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from minbert.config.task import Task
 from minbert.data.packed import Packed
 from minbert.encoder.bert import Bert, Ports, Reads
-from minbert.encoder.dropout import dropping
+from minbert.encoder.dropout import dropout_rate
 from minbert.model.pairings.base import Pairing
 
 
@@ -34,6 +34,6 @@ class SimCse(Pairing):
                 generator=bert.dropout_generator.generator,
                 device=bert.dropout_generator.generator.device,
             )
-            with dropping(bert, self.rates[int(drawn)]):
+            with dropout_rate(bert, self.rates[int(drawn)]):
                 passes.append(super().encode(bert, half, reads, ports))
         return torch.cat(passes)

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from minbert.config.task import Task
 from minbert.data.packed import Grid, Packed
-from minbert.encoder.bert import Bert, Linear, initialize
+from minbert.encoder.bert import Bert, DtypeLinear, initialize
 from minbert.model.pairings.attention import GridAttention
 from minbert.model.pairings.base import Pairing
 
@@ -56,8 +56,8 @@ class TaskLayer(nn.Module):
         super().__init__()
         width = bert.config.hidden_size
         self.attention = GridAttention(bert, bert.config.num_attention_heads, dropout, bias=False)
-        self.between = Linear(width, width, bias=False) if crossed else None
-        self.output = Linear(width, width, bias=False)
+        self.between = DtypeLinear(width, width, bias=False) if crossed else None
+        self.output = DtypeLinear(width, width, bias=False)
         self.epsilon = bert.config.layer_norm_eps if norm else None
         self.apply(initialize)
 

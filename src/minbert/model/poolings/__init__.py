@@ -2,21 +2,21 @@
 
 from collections.abc import Callable
 
-from minbert.model.poolings.attention import Attention
+from minbert.model.poolings.attention import AttentionPooling
 from minbert.model.poolings.base import Pooling
-from minbert.model.poolings.cls import Cls
-from minbert.model.poolings.masked_tokens import MaskedTokens
-from minbert.model.poolings.max import Max
-from minbert.model.poolings.mean import Mean
-from minbert.model.poolings.pooler import Pooler
+from minbert.model.poolings.cls import ClsPooling
+from minbert.model.poolings.masked_tokens import MaskedTokensPooling
+from minbert.model.poolings.max import MaxPooling
+from minbert.model.poolings.mean import MeanPooling
+from minbert.model.poolings.pooler import PoolerPooling
 
 POOLINGS: dict[str, Callable[..., Pooling]] = {
-    "masked_tokens": MaskedTokens,
-    "attention": Attention,
-    "cls": Cls,
-    "max": Max,
-    "mean": Mean,
-    "pooler": Pooler,
+    "masked_tokens": MaskedTokensPooling,
+    "attention": AttentionPooling,
+    "cls": ClsPooling,
+    "max": MaxPooling,
+    "mean": MeanPooling,
+    "pooler": PoolerPooling,
 }
 
 __all__ = ["POOLINGS", "Pooling"]

@@ -11,7 +11,7 @@ from minbert.encoder.bert import Bert, initialize
 from minbert.model.poolings.base import Pooling
 
 
-class Attention(Pooling):
+class AttentionPooling(Pooling):
     def __init__(self, bert: Bert) -> None:
         super().__init__(bert)
         self.score = nn.Linear(bert.config.hidden_size, 1, bias=False)

@@ -6,7 +6,7 @@ from minbert.data.packed import Packed
 from minbert.model.poolings.base import Pooling
 
 
-class Cls(Pooling):
+class ClsPooling(Pooling):
     reads = "first"
 
     def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:

@@ -7,7 +7,7 @@ from minbert.data.packed import Packed
 from minbert.model.poolings.base import Pooling
 
 
-class Max(Pooling):
+class MaxPooling(Pooling):
     def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:
         lowest_SD = x_TD.new_full((len(packed.lengths_S), x_TD.shape[1]), -torch.inf)
         # tokens that share the largest value share its gradient

@@ -7,7 +7,7 @@ from minbert.encoder.bert import Bert
 from minbert.model.poolings.base import Pooling
 
 
-class Pooler(Pooling):
+class PoolerPooling(Pooling):
     reads = "first"
 
     def __init__(self, bert: Bert) -> None:

@@ -4,25 +4,25 @@ from collections.abc import Callable
 
 from minbert.training.balancers.base import Balancer
 from minbert.training.balancers.dwa import DynamicWeightAverage
-from minbert.training.balancers.famo import Famo
-from minbert.training.balancers.gradnorm import GradNorm
-from minbert.training.balancers.gradvac import GradVac
-from minbert.training.balancers.pcgrad import PCGrad
-from minbert.training.balancers.squared import Squared
-from minbert.training.balancers.sum import Sum
-from minbert.training.balancers.uncertainty import Uncertainty
-from minbert.training.balancers.weighted import Weighted
+from minbert.training.balancers.famo import FamoBalancer
+from minbert.training.balancers.gradnorm import GradNormBalancer
+from minbert.training.balancers.gradvac import GradVacBalancer
+from minbert.training.balancers.pcgrad import PCGradBalancer
+from minbert.training.balancers.squared import SquaredBalancer
+from minbert.training.balancers.sum import SumBalancer
+from minbert.training.balancers.uncertainty import UncertaintyBalancer
+from minbert.training.balancers.weighted import WeightedBalancer
 
 BALANCERS: dict[str, Callable[..., Balancer]] = {
     "dwa": DynamicWeightAverage,
-    "famo": Famo,
-    "gradnorm": GradNorm,
-    "gradvac": GradVac,
-    "pcgrad": PCGrad,
-    "squared": Squared,
-    "sum": Sum,
-    "uncertainty": Uncertainty,
-    "weighted": Weighted,
+    "famo": FamoBalancer,
+    "gradnorm": GradNormBalancer,
+    "gradvac": GradVacBalancer,
+    "pcgrad": PCGradBalancer,
+    "squared": SquaredBalancer,
+    "sum": SumBalancer,
+    "uncertainty": UncertaintyBalancer,
+    "weighted": WeightedBalancer,
 }
 
 __all__ = ["BALANCERS", "Balancer"]

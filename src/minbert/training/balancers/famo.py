@@ -17,7 +17,7 @@ from minbert.training.balancers.whole_step import WholeStep
 LEAST = 1e-8
 
 
-class Famo(WholeStep):
+class FamoBalancer(WholeStep):
     def __init__(
         self, tasks: Mapping[str, str], seed: int, *, learning_rate: float = 0.025, decay: float = 0.001
     ) -> None:

@@ -22,7 +22,7 @@ from minbert.training.balancers.tally import Tally, means, no_ratio
 LEAST = 0.01
 
 
-class GradNorm(PerTask):
+class GradNormBalancer(PerTask):
     def __init__(
         self, tasks: Mapping[str, str], seed: int, *, alpha: float = 1.5, learning_rate: float = 0.025
     ) -> None:

@@ -15,7 +15,7 @@ from minbert.training.balancers.surgery import Surgery
 HIGHEST = 0.999
 
 
-class GradVac(Surgery):
+class GradVacBalancer(Surgery):
     def __init__(self, tasks: Mapping[str, str], seed: int, *, beta: float = 0.5) -> None:
         super().__init__(tasks, seed)
         if not 0 <= beta <= 1:

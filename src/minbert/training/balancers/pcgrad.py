@@ -7,6 +7,6 @@ that was there at first; then the sum. Yu et al. 2020, algorithm 1, https://arxi
 from minbert.training.balancers.surgery import Surgery
 
 
-class PCGrad(Surgery):
+class PCGradBalancer(Surgery):
     def correct(self, one: str, other: str, product: float, norm: float, other_norm: float) -> float:
         return -product / other_norm**2 if product < 0 < other_norm else 0.0

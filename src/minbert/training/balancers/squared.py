@@ -5,6 +5,6 @@ from collections.abc import Mapping
 from minbert.training.balancers.whole_step import WholeStep
 
 
-class Squared(WholeStep):
+class SquaredBalancer(WholeStep):
     def weigh(self, losses: Mapping[str, float]) -> dict[str, float]:
         return {task: 2 * loss for task, loss in losses.items()}

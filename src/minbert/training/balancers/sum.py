@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from minbert.training.balancers.base import Balancer
 
 
-class Sum(Balancer):
+class SumBalancer(Balancer):
     def backward(self, losses: Mapping[str, Tensor], shared: Sequence[nn.Parameter]) -> None:
         total = sum(losses.values())
         assert isinstance(total, Tensor)

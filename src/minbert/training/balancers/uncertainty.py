@@ -13,7 +13,7 @@ from minbert.training.balancers.tally import means
 from minbert.training.balancers.weighing import Weighing
 
 
-class Uncertainty(Weighing):
+class UncertaintyBalancer(Weighing):
     def __init__(
         self,
         tasks: Mapping[str, str],

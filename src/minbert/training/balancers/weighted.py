@@ -6,7 +6,7 @@ from minbert.errors import did_you_mean
 from minbert.training.balancers.weighing import Weighing
 
 
-class Weighted(Weighing):
+class WeightedBalancer(Weighing):
     def __init__(self, tasks: Mapping[str, str], seed: int, *, weights: dict[str, float]) -> None:
         super().__init__(tasks, seed)
         for name in weights:

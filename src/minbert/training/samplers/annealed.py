@@ -4,10 +4,10 @@ From 1 to 0.2: exponent = 1 - 0.8 (e - 1) / (E - 1) in epoch e of E. Stickland a
 """
 
 from minbert.training.samplers.base import Supply
-from minbert.training.samplers.weighted import Weighted, by_size
+from minbert.training.samplers.weighted import WeightedSampler, by_size
 
 
-class Annealed(Weighted):
+class AnnealedSampler(WeightedSampler):
     def __init__(self, supply: Supply, seed: int, *, start: float = 1.0, end: float = 0.2) -> None:
         super().__init__(supply, seed)
         self.start, self.end = start, end

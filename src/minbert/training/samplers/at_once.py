@@ -3,7 +3,7 @@
 from minbert.training.samplers.base import Sampler
 
 
-class AtOnce(Sampler):
+class AtOnceSampler(Sampler):
     @property
     def draws_an_epoch(self) -> int:
         return max(self.supply.batches.values())

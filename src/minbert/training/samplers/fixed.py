@@ -4,10 +4,10 @@ import numpy as np
 
 from minbert.errors import did_you_mean
 from minbert.training.samplers.base import Supply
-from minbert.training.samplers.weighted import Weighted
+from minbert.training.samplers.weighted import WeightedSampler
 
 
-class Fixed(Weighted):
+class FixedSampler(WeightedSampler):
     def __init__(self, supply: Supply, seed: int, *, weights: dict[str, float]) -> None:
         super().__init__(supply, seed)
         for name in weights:

@@ -6,7 +6,7 @@ from minbert.errors import did_you_mean
 from minbert.training.samplers.base import Sampler, Supply
 
 
-class InTurn(Sampler):
+class InTurnSampler(Sampler):
     def __init__(self, supply: Supply, seed: int, *, order: tuple[str, ...] = ()) -> None:
         """`order`: the tasks, first to last; left out, as the recipe has them."""
         super().__init__(supply, seed)

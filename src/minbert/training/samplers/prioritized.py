@@ -11,10 +11,10 @@ from typing import Any, Literal
 import numpy as np
 
 from minbert.training.samplers.base import Supply
-from minbert.training.samplers.weighted import Shares, Weighted, by_size
+from minbert.training.samplers.weighted import Shares, WeightedSampler, by_size
 
 
-class Prioritized(Weighted):
+class PrioritizedSampler(WeightedSampler):
     wants_scores = True
 
     def __init__(

@@ -4,10 +4,10 @@ exponent 1: by size; 0.5: by the square root of the size; 0: evenly. Stickland a
 """
 
 from minbert.training.samplers.base import Supply
-from minbert.training.samplers.weighted import Weighted, by_size
+from minbert.training.samplers.weighted import WeightedSampler, by_size
 
 
-class Proportional(Weighted):
+class ProportionalSampler(WeightedSampler):
     def __init__(self, supply: Supply, seed: int, *, exponent: float = 1.0) -> None:
         super().__init__(supply, seed)
         self.shares = by_size(supply.sizes, exponent)

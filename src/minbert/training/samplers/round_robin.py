@@ -5,7 +5,7 @@ from typing import Any
 from minbert.training.samplers.base import Sampler, Supply
 
 
-class RoundRobin(Sampler):
+class RoundRobinSampler(Sampler):
     def __init__(self, supply: Supply, seed: int) -> None:
         super().__init__(supply, seed)
         self.turn = 0

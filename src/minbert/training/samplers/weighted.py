@@ -11,7 +11,7 @@ from minbert.training.samplers.base import Sampler, Supply
 Shares = npt.NDArray[np.float64]
 
 
-class Weighted(Sampler):
+class WeightedSampler(Sampler):
     """`shares`: the probability of each task, in the order of `tasks`; evenly until a subclass says otherwise."""
 
     shares: Shares

@@ -7,8 +7,8 @@ import torch
 from minbert.data.batch import EncodedTexts, length_batches
 from minbert.data.tokenizer import Tokenizer, Tokens, max_characters
 from minbert.encoder.bert import NO_PORTS, Reads
-from minbert.inference.formats import Given
-from minbert.inference.loop import BUDGET, no_answers, sequences_for
+from minbert.inference.formats import TaskPredictions
+from minbert.inference.loop import BUDGET, empty_predictions, encode_for_task
 from minbert.model.multitask import Model
 from minbert.model.pairings import Pairing
 
@@ -46,7 +46,7 @@ class Answered:
 
     def __init__(self, model: Model, text: Tokenizer, names: Sequence[str], columns: Mapping[str, list[str]]) -> None:
         self.model, self.text, self.names, self.columns = model, text, names, columns
-        self.given: dict[str, Given] = {}
+        self.given: dict[str, TaskPredictions] = {}
 
     def __iter__(self) -> Iterator[float]:
         once = Once(self.text)
@@ -56,17 +56,17 @@ class Answered:
         for group in groups:
             parts = self.model.task(group[0])
             texts = tuple(self.columns[name] for name in parts.task.text)
-            sequences = sequences_for(self.model, group[0], once, texts)
+            sequences = encode_for_task(self.model, group[0], once, texts)
             for name in group:
                 task = self.model.task(name).task
-                self.given[name] = Given(task, no_answers(task, rows), sequences.truncated)
+                self.given[name] = TaskPredictions(task, empty_predictions(task, rows), sequences.truncated)
             for count in fill_group(self.model, group, sequences, self.given):
                 done += count
                 yield done / (rows * len(groups))
 
 
 def fill_group(
-    model: Model, names: Sequence[str], sequences: EncodedTexts, given: Mapping[str, Given]
+    model: Model, names: Sequence[str], sequences: EncodedTexts, given: Mapping[str, TaskPredictions]
 ) -> Iterator[int]:
     """Fill in the answers of tasks that share the encoder's work; tells how many rows each batch had."""
     parts = {name: model.task(name) for name in names}
@@ -80,5 +80,5 @@ def fill_group(
             for name, part in parts.items():
                 own_TD = x_TD if part.reads == reads else x_TD.index_select(0, packed.starts_S)
                 output_BO = part(own_TD, packed.firsts if part.reads == "first" else packed).float()
-                given[name].answers[rows] = part.loss.answers(output_BO).float().cpu().numpy()
+                given[name].answers[rows] = part.loss.predict(output_BO).float().cpu().numpy()
         yield len(rows)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from minbert.cli.screen import errors, plain, progress
+from minbert.cli.console import errors, plain, progress
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
     from minbert.comparison.compare import Told
-    from minbert.comparison.results import Result
+    from minbert.comparison.results import TrialResult
 
 
 @contextmanager
@@ -26,15 +26,15 @@ def saved_when_stopped() -> Iterator[None]:
         raise typer.Exit(code if isinstance(code, int) else 1) from None
 
 
-def watch_cells(events: "Iterable[Told]") -> None:
+def watch_trials(events: "Iterable[Told]") -> None:
     """A bar for all cells, one for each that is going, and a line for each that ended."""
     from minbert.comparison.compare import Planned, Sizing
-    from minbert.comparison.results import Result
+    from minbert.comparison.results import TrialResult
 
     # a log file gets a line now and then instead of a bar
     live = sys.stderr.isatty()
     with progress() as bar:
-        everything = bar.add_task("cells", total=None, note="")
+        everything = bar.add_task("trials", total=None, note="")
         going: dict[str, TaskID] = {}
         for told in events:
             if isinstance(told, Sizing):
@@ -43,20 +43,20 @@ def watch_cells(events: "Iterable[Told]") -> None:
                 if not live:
                     bar.console.print(f"  {note}")
             elif isinstance(told, Planned):
-                bar.update(everything, total=told.cells, note="")
-            elif isinstance(told, Result):
+                bar.update(everything, total=told.trials, note="")
+            elif isinstance(told, TrialResult):
                 if told.key in going:
                     bar.remove_task(going.pop(told.key))
                 bar.advance(everything)
                 bar.console.print(f"  {line_of(told)}", soft_wrap=True)
             else:
-                if told.cell.key not in going:
-                    name = f"{plain(told.cell.label)}, seed {told.cell.recipe.seed}"
-                    going[told.cell.key] = bar.add_task(name, total=told.total, note="")
-                bar.update(going[told.cell.key], completed=told.done, total=told.total)
+                if told.trial.key not in going:
+                    name = f"{plain(told.trial.label)}, seed {told.trial.recipe.seed}"
+                    going[told.trial.key] = bar.add_task(name, total=told.total, note="")
+                bar.update(going[told.trial.key], completed=told.done, total=told.total)
 
 
-def line_of(result: "Result") -> str:
+def line_of(result: "TrialResult") -> str:
     head = f"{plain(result.label)}, seed {result.seed}: "
     if result.state != "finished" or result.overall is None:
         return f"{head}[red]{result.state}[/]: {plain(result.reason)}"

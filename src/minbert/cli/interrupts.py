@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from minbert.cli.screen import errors
+from minbert.cli.console import errors
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from minbert.cli.screen import progress
-from minbert.cli.stopping import Stopping
+from minbert.cli.console import progress
+from minbert.cli.interrupts import Stopping
 
 if TYPE_CHECKING:
     from rich.progress import Progress

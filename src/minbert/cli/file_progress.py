@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from minbert.cli.screen import errors, progress
+from minbert.cli.console import errors, progress
 
 if TYPE_CHECKING:
     from minbert.inference.job import Job, Progress
