@@ -79,8 +79,8 @@ def test_unknown_setting(minbert: Minbert, tiny: Path, tmp_path: Path) -> None:
         "train", "demo", "--out", tmp_path / "r", "--set", f"backbone={tiny}", "--set", "tasks.sentiment.head.dropuot=1"
     )
     assert_mistake(said, "unknown setting 'dropuot' of head 'linear'. Did you mean 'dropout'?")
-    said = minbert("train", "demo", "--out", tmp_path / "r", "--set", "optimizer.learning_rate=1")
-    assert_mistake(said, "unknown setting 'optimizer'", "Did you mean 'optimizer'?")
+    said = minbert("train", "demo", "--out", tmp_path / "r", "--set", "optimzer.learning_rate=1")
+    assert_mistake(said, "unknown setting 'optimzer'", "Did you mean 'optimizer'?")
 
 
 def test_missing_file_says_how_to_name_the_data(

@@ -144,11 +144,11 @@ def test_two_steps_saved_loaded_and_the_same_answers(choice: Choice, tmp_path: P
     again, _ = load_model(tmp_path, "fp32")
     if model.task(name).loss.predicts:
         with torch.inference_mode():
-            expected, found = model.eval().answers(batch), again.answers(batch)
+            expected, found = model.eval().predict(batch), again.predict(batch)
         assert torch.equal(expected, found)
         alone = collate(name, sequences, labels, np.array([3]))
         with torch.inference_mode():
-            torch.testing.assert_close(again.answers(alone), found[3:4], atol=1e-5, rtol=1e-4)
+            torch.testing.assert_close(again.predict(alone), found[3:4], atol=1e-5, rtol=1e-4)
         # the losses that compare examples stretch small outputs to the labels' spread, so outputs are compared
         with torch.inference_mode():
             exact_BO = model(batch)

@@ -30,7 +30,7 @@ EVERYTHING = (
     'tasks.words={task = "demo/sentiment", pooling = "masked_tokens", head = "mlm", loss = "mlm"}',
     'tasks.questions={task = "demo/paraphrase", pairing = "bi_encoder", head = "vectors", loss = "contrastive"}',
     "stages.0.sampler=prioritized",
-    'average={name = "ema", decay = 0.5}',
+    'weight_averaging={name = "ema", decay = 0.5}',
     "balancer=pcgrad",
     "selection.eval_rows=12",
 )

@@ -284,7 +284,7 @@ def test_binary_cross_entropy_is_cross_entropy_with_the_logits_zero_and_z(weight
     both_B2 = torch.cat([torch.zeros(8, 1), z_B1], 1)
     bce, cross_entropy = loss_of("bce", task), loss_of("cross_entropy", task)
     assert close(bce(z_B1, labels_B), cross_entropy(both_B2, labels_B))
-    assert close(bce.answers(z_B1), cross_entropy.answers(both_B2))
+    assert close(bce.predict(z_B1), cross_entropy.predict(both_B2))
 
 
 def test_binary_cross_entropy_with_class_weights_worked_by_hand() -> None:

@@ -24,7 +24,7 @@ def test_gradients_are_those_of_finite_differences(name: str) -> None:
         labels_B = torch.tensor([0, 1, 1, 0, 1, 0]) if task.kind == "classify" else torch.arange(6).double() * 0.9
         output_BO = outputs_for(loss).double().requires_grad_()
         assert torch.autograd.gradcheck(lambda x, loss=loss, labels_B=labels_B: loss(x, labels_B), output_BO)
-        assert torch.autograd.gradcheck(loss.answers, (0.1 * output_BO).detach().requires_grad_())
+        assert torch.autograd.gradcheck(loss.predict, (0.1 * output_BO).detach().requires_grad_())
 
 
 # ---- soft labels --------------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ def test_a_batch_in_which_nothing_varies_is_no_accident(name: str, output: list[
 
 
 def test_before_any_batch_an_output_is_its_own_answer() -> None:
-    assert loss_of("pearson", SCORE).answers(torch.tensor([[1.5], [9.0], [-1.0]])).tolist() == [1.5, 5, 0]
+    assert loss_of("pearson", SCORE).predict(torch.tensor([[1.5], [9.0], [-1.0]])).tolist() == [1.5, 5, 0]
 
 
 def test_answers_have_the_mean_and_spread_of_the_labels() -> None:
@@ -144,7 +144,7 @@ def test_answers_are_learnt_only_while_training_and_are_saved() -> None:
     expected_B = loss.predict(10 * OUTPUT)
     loss.eval()(-OUTPUT, LABELS)
     other.load_state_dict(loss.state_dict())
-    assert torch.equal(loss.predict(10 * OUTPUT), expected_B) and torch.equal(other.answers(10 * OUTPUT), expected_B)
+    assert torch.equal(loss.predict(10 * OUTPUT), expected_B) and torch.equal(other.predict(10 * OUTPUT), expected_B)
 
 
 # ---- CoSENT -------------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ def test_ordinal_asks_of_each_threshold_whether_the_label_is_above_it() -> None:
 
 def test_ordinal_answers_are_the_differences() -> None:
     expected = [[1 - 0.880797, 0.880797 - 0.731059, 0.731059 - 0.268941, 0.268941 - 0.047426, 0.047426]]
-    assert close(loss_of("ordinal", classes(5)).answers(ORDERED), expected, within=1e-5)
+    assert close(loss_of("ordinal", classes(5)).predict(ORDERED), expected, within=1e-5)
 
 
 def test_ordinal_with_class_weights_is_a_weighted_mean() -> None:

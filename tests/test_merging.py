@@ -59,7 +59,7 @@ def test_teachers_are_averaged_over_those_that_have_the_task_on_the_very_rows(ru
         answers = Predictor([Member.whole(model, text)]).predict(name, texts)
         singles.append([list((answer.probabilities or {}).values()) for answer in answers])
     expected = np.mean(singles, axis=0)
-    assert teachers.answers(batch).numpy() == pytest.approx(expected, abs=1e-5)
+    assert teachers.predict(batch).numpy() == pytest.approx(expected, abs=1e-5)
 
 
 def test_the_teachers_weight_goes_from_start_to_end_over_the_stage(runs: list[Path], tiny: Path) -> None:
@@ -70,7 +70,7 @@ def test_the_teachers_weight_goes_from_start_to_end_over_the_stage(runs: list[Pa
     batch = ready.learning.loaders[name].draw(8, 128)
     ready.model.eval()
     output, loss, by_labels = ready.model(batch), ready.model.task(name).loss, torch.tensor(10.0)
-    by_teachers = (loss.predict(output) - teachers.answers(batch)).square().mean()
+    by_teachers = (loss.predict(output) - teachers.predict(batch)).square().mean()
     for done, weight in ((0.0, 0.8), (0.5, 0.5), (1.0, 0.2)):
         blended = teachers.blend(batch, loss, output, by_labels, done)
         assert blended.item() == pytest.approx((weight * by_teachers + (1 - weight) * 10).item(), rel=1e-5)
@@ -86,7 +86,7 @@ def test_a_student_comes_to_answer_as_its_teacher_does(runs: list[Path], tiny: P
     def apart() -> float:
         ready.model.eval()
         with torch.no_grad():
-            return distance(ready.model.predict(batch), teachers.answers(batch), 1.0).item()
+            return distance(ready.model.predict(batch), teachers.predict(batch), 1.0).item()
 
     before = apart()
     for _ in Loop(ready.model, ready.learning):

@@ -66,7 +66,7 @@ def test_in_bf16_the_labels_stay_and_scores_differ_in_the_third_digit(run: Path,
 def test_labels_are_what_people_read(model: Predictor) -> None:
     [answer] = model.predict("sentiment", ["A fine day."])
     assert list(answer.probabilities or ()) == ["very negative", "negative", "neutral", "positive", "very positive"]
-    assert model.tasks["paraphrase"].answers == ("different", "duplicate")
+    assert model.tasks["paraphrase"].display_labels == ("different", "duplicate")
 
 
 def test_no_texts_no_answers(model: Predictor) -> None:

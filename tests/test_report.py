@@ -215,7 +215,7 @@ def test_results_are_plain_numbers_one_row_a_recipe_and_measure(tmp_path: Path) 
     assert len(rows) == 6 * 4
     found = {(row["recipe"], row["measure"]): row for row in rows}
     smart = found["smart", "overall"]
-    assert float(smart["difference"]) == -0.0018 and smart["difference_verdict"] == NO_EVIDENCE
+    assert float(smart["difference"]) == -0.0018 and smart["difference_result"] == NO_EVIDENCE
     assert float(smart["mean"]) == pytest.approx(0.7615) and smart["seeds"] == "5" and float(smart["memory"]) == 2.31e9
     assert found["baseline", "overall"]["difference"] == "" and found[HOSTILE, "overall"]["seeds"] == "5"
     assert found["never trained", "overall"]["mean"] == "" and found["never trained", "overall"]["seeds"] == "0"

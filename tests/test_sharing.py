@@ -44,7 +44,11 @@ RICH: dict[str, Any] = {
         },
     ],
     "balancer": {"name": "weighted", "weights": {"sst": 1, "quora": 0.5, "sts": 2, "words": 1}},
-    "selection": {"mix": {"sst.accuracy": 1.0, "quora.f1": 0.5, "sts.pearson": 0.0}, "patience": 2, "cosines": 4},
+    "selection": {
+        "mix": {"sst.accuracy": 1.0, "quora.f1": 0.5, "sts.pearson": 0.0},
+        "patience": 2,
+        "gradient_cosine_rows": 4,
+    },
 }
 
 
@@ -111,7 +115,7 @@ def test_what_is_said_of_other_tasks_is_gone_and_all_else_stays() -> None:
         ),
         balancer={"name": "weighted", "weights": {"quora": 0.5}},
         # one task has nothing to compare its gradient with
-        selection=replace(recipe.selection, mix={"quora.f1": 0.5}, cosines=None),
+        selection=replace(recipe.selection, mix={"quora.f1": 0.5}, gradient_cosine_rows=None),
     )
     assert resolved(variant.recipe) == expected
     assert variant.recipe.where == "rich.toml (alone: quora)"
@@ -199,7 +203,7 @@ def trained(recipe: Recipe) -> list[Step]:
 
 
 def test_the_source_is_trained_first_and_the_target_after_it(tiny: Path) -> None:
-    recipe = demo_recipe(tiny, "tasks.paraphrase.shared=pairs", "tasks.sentiment.shared=pairs", steps=2)
+    recipe = demo_recipe(tiny, "tasks.paraphrase.shared_layer=pairs", "tasks.sentiment.shared_layer=pairs", steps=2)
     steps = trained(then(recipe, "paraphrase", "sentiment").recipe)
     assert [list(step.losses) for step in steps] == [["paraphrase"]] * 2 + [["sentiment"]] * 2
     assert [list(step.losses) for step in trained(alone(recipe, "sentiment").recipe)] == [["sentiment"]] * 2

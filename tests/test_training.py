@@ -215,7 +215,7 @@ def test_a_users_own_task_with_string_labels_and_balanced_weights(tiny: Path, tm
     ]
     write_csv(tmp_path / "films.csv", "review,liked", rows)
     (tmp_path / "films.toml").write_text(
-        'kind = "classify"\ntext = ["review"]\nlabel = "liked"\nclass_weights = "balanced"\nsplit = 0.25\n'
+        'kind = "classify"\ntext = ["review"]\nlabel = "liked"\nclass_weights = "balanced"\ndev_split = 0.25\n'
         '[files]\ntrain = "films.csv"\n'
     )
     (tmp_path / "recipe.toml").write_text(

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from minbert.inference.predictor import Predictor
 
 __version__ = "0.1.0"
-__all__ = ["UserError", "load_predictor"]
+__all__ = ["UserError", "load"]
 
 
-def load_predictor(run: "str | Path", precision: "Precision" = "auto") -> "Predictor":
+def load(run: "str | Path", precision: "Precision" = "auto") -> "Predictor":
     """The trained model of a run: `minbert.load("runs/baseline").predict("sst", ["A fine film."])`.
 
     `precision`: what the encoder computes in, "fp32", "bf16", or "auto": bf16 where this machine multiplies it fast.

@@ -254,7 +254,7 @@ def predictions(shift: int = 0) -> tuple[DevPredictions, DevPredictions]:
         text=("review",),
         label="stars",
         labels=(0, 1, 2),
-        names=("bad", "fair", "good"),
+        label_names=("bad", "fair", "good"),
     )
     pairs = Task("pairs", Path(), kind="score", text=("one", "two"), label="likeness", range=(0, 5))
     ids = [f"row{i}" for i in range(120)]

@@ -19,14 +19,14 @@ COST = TrialCost(1.5, 10, 1000, 2000, 1000, 3e8, 9e7)
 WRITER = """
 import sys
 from pathlib import Path
-from minbert.comparison.results import Cost, Result
+from minbert.comparison.results import TrialCost, TrialResult
 from minbert.comparison.store import Store
 
 store = Store(Path(sys.argv[1]))
 for number in range(1000):
     key = f"{sys.argv[2]}-{number}"
-    store.put(Result(key, "a", number, "finished", "", {"t": {"accuracy": number / 1000}}, number / 1000,
-                     Cost(1, 2, 3, 4, 5, 6, 7), key))
+    store.put(TrialResult(key, "a", number, "finished", "", {"t": {"accuracy": number / 1000}}, number / 1000,
+                     TrialCost(1, 2, 3, 4, 5, 6, 7), key))
     print(key, flush=True)
 """
 
@@ -141,7 +141,7 @@ def test_12_a_killed_driver_goes_on_and_trains_each_cell_once(here: Path, tiny: 
 
 def test_13_a_failed_cell_is_shown_and_the_ranking_says_incomplete(here: Path, tiny: Path) -> None:
     # a step size at which the loss is no number soon
-    wild = 'extends = "demo"\n\n[optimizer]\nlearning_rate = 1e30\nhead_learning_rate = 1e30\nclip = 0.0\n'
+    wild = 'extends = "demo"\n\n[optimizer]\nlearning_rate = 1e30\nhead_learning_rate = 1e30\nmax_grad_norm = 0.0\n'
     (here / "wild.toml").write_text(wild, encoding="utf-8")
     ended = minbert("compare", "demo", "wild.toml", "--seeds", 1, "--steps", 6, "--backbone", tiny, "--out", "cmp")
     out, err = ended.communicate()

@@ -31,7 +31,7 @@ REMEMBERING: dict[str, list[str]] = {
     "prioritized, dwa, ema, smart, adjusting": [
         "stages.0.sampler=prioritized",
         "balancer=dwa",
-        'average={name = "ema", decay = 0.5}',
+        'weight_averaging={name = "ema", decay = 0.5}',
         'defaults.regularizers=[{name = "smart", bregman = 1.0}]',
         'optimizer.schedule={name = "adjusting"}',
         "optimizer.implementation=minbert",
@@ -40,7 +40,7 @@ REMEMBERING: dict[str, list[str]] = {
         "stages.0.sampler=annealed",
         "balancer=pcgrad",
         "optimizer.gradient_accumulation_steps=3",
-        'average={name = "swa", start = 0.25}',
+        'weight_averaging={name = "swa", start = 0.25}',
         'defaults.regularizers=["r_drop", "mixout"]',
     ],
     "heads in turn, then all at once with famo": [
@@ -49,8 +49,8 @@ REMEMBERING: dict[str, list[str]] = {
         "balancer=famo",
         'tasks.sentiment.regularizers=[{name = "towards_start", weight = 0.01}]',
     ],
-    "gradnorm": ['stages=[{sampler = "at_once", cap = 128, epochs = 2}]', "balancer=gradnorm"],
-    "gradvac": ['stages=[{sampler = "at_once", cap = 128, epochs = 2}]', "balancer=gradvac"],
+    "gradnorm": ['stages=[{sampler = "at_once", max_rows_per_task = 128, epochs = 2}]', "balancer=gradnorm"],
+    "gradvac": ['stages=[{sampler = "at_once", max_rows_per_task = 128, epochs = 2}]', "balancer=gradvac"],
     "uncertainty and fixed weights": [
         'stages.0.sampler={name = "fixed", weights = {sentiment = 1, paraphrase = 2, similarity = 3}}',
         "balancer=uncertainty",
@@ -138,7 +138,7 @@ def test_1_a_checkpoint_that_was_being_written_is_ignored(stopped_at_4: Path) ->
 
 
 @pytest.mark.parametrize("damage", ["flipped", "cut", "zeroed", "gone"])
-@pytest.mark.parametrize("file", ["weights.safetensors", "memory.safetensors", "memory.json", "manifest.json"])
+@pytest.mark.parametrize("file", ["weights.safetensors", "state.safetensors", "state.json", "manifest.json"])
 def test_5_a_damaged_checkpoint_is_passed_over_loudly(stopped_at_4: Path, file: str, damage: str) -> None:
     path = stopped_at_4 / "checkpoints" / "step-000004" / file
     content = bytearray(path.read_bytes())

@@ -141,7 +141,7 @@ class Reproduction:
 
     def cost(self, result: TrialResult) -> Cost:
         assert result.cost is not None
-        spent, share = result.cost, read_run(self.settings.out / result.run)["recipe"]["share"]
+        spent, share = result.cost, read_run(self.settings.out / result.run)["recipe"]["epoch_fraction"]
         return Cost(spent.seconds, int(spent.steps), int(spent.tokens), spent.total, spent.trainable, share)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from safetensors import SafetensorError
@@ -32,7 +33,8 @@ def save_model(folder: Path, model: Model, text: Tokenizer) -> None:
     tasks = {
         name: {
             "task": part.task.as_settings(),
-            "plan": resolve_plan(part.plan, part.task, f"task '{name}'"),
+            # regularizers only matter while training
+            "plan": resolve_plan(replace(part.plan, regularizers=()), part.task, f"task '{name}'"),
         }
         for name, part in model.tasks.items()
     }
