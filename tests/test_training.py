@@ -18,7 +18,7 @@ from minbert.encoder.hub import find_backbone
 from minbert.encoder.pretrained import save_backbone
 from minbert.errors import UserError
 from minbert.inference.saved_model import load_model
-from minbert.runs.directory import read_run
+from minbert.runs.directory import declared_overall, read_run
 from minbert.runs.events import Evaluated, Started
 from minbert.runs.run import start_run
 from minbert.training.loop import Loop, Step
@@ -123,16 +123,22 @@ def test_the_best_model_is_kept_and_training_stops_when_patience_ends(tiny: Path
     assert finished.overall == pytest.approx(evaluations[0].overall)
 
 
-def test_a_declared_mix_decides_which_model_is_best(tiny: Path, tmp_path: Path) -> None:
-    # less error is better, and less than nothing of it worse: by this mix the worst model wins
+def test_the_declared_overall_score_decides_which_model_is_best(tiny: Path, tmp_path: Path) -> None:
     recipe = demo_recipe(
-        tiny, 'selection.mix={"similarity.mse" = -1.0}', "optimizer.learning_rate=0.01", "optimizer.schedule=constant",
+        tiny, 'overall={"similarity.mse" = 1}', "optimizer.learning_rate=0.01", "optimizer.schedule=constant",
         epochs=4, steps=3,
     )  # fmt: skip
     events, finished = run_all(recipe, tmp_path / "run")
-    errors = [event.scores["similarity"]["mse"] for event in events if isinstance(event, Evaluated)]
+    evaluations = [event for event in events if isinstance(event, Evaluated)]
+    errors = [event.scores["similarity"]["mse"] for event in evaluations]
     assert len(set(errors)) > 1
-    assert finished.scores["similarity"]["mse"] == pytest.approx(max(errors))
+    assert [event.overall for event in evaluations] == [-error for error in errors]
+    assert [event.best for event in evaluations] == [
+        error < min(errors[:i], default=9) for i, error in enumerate(errors)
+    ]
+    assert finished.scores["similarity"]["mse"] == pytest.approx(min(errors))
+    assert finished.overall == -finished.scores["similarity"]["mse"]
+    assert declared_overall(tmp_path / "run") == {"similarity.mse": 1.0}
 
 
 def test_the_run_directory_tells_the_whole_story(tiny: Path, tmp_path: Path) -> None:

@@ -35,9 +35,9 @@ def evaluate(
     Example: minbert evaluate runs/baseline --data sst=more-reviews.csv --json
     """
     from minbert.data.dataset import read_dataset
-    from minbert.data.metrics import overall
+    from minbert.data.overall import overall
     from minbert.inference.predictor import load_predictor
-    from minbert.runs.directory import dev_rows
+    from minbert.runs.directory import declared_overall, dev_rows
     from minbert.runs.scoring import Scoring
 
     named = dict(split_option(option) for option in data or [])
@@ -56,7 +56,7 @@ def evaluate(
         return predictor.fill(name, rows[name].texts, answers)
 
     scores = watch_measuring(Scoring(tasks, rows, fill))
-    total = overall(scores, tasks)
+    total = overall(scores, tasks, declared_overall(run))
     if as_json:
         typer.echo(json.dumps({"tasks": scores, "overall": total}, indent=2))
         return

@@ -50,8 +50,9 @@ def reproduce(
     Example: minbert reproduce e --budget 5m --data-root data
     """
     from minbert.comparison.engines.local import Local
-    from minbert.comparison.published import choose_rows, read_published
+    from minbert.comparison.published import REPORTS_OVERALL, choose_rows, read_published
     from minbert.comparison.reproduce import Reproduction, Settings
+    from minbert.data.overall import describe_overall
     from minbert.durations import parse_duration
 
     letters = list(read_published()) if which == "all" else [which]
@@ -70,7 +71,7 @@ def reproduce(
     for outcome in outcomes:
         if outcome.failed or outcome.note:
             console.print(f"{outcome.row.id}: {plain(outcome.failed or outcome.note)}", style="dim", soft_wrap=True)
-    console.print(f"published: as printed, overall by (sst + quora + (sts + 1) / 2) / 3. The table is also in {file}")
+    console.print(f"published: as printed, overall by {describe_overall(REPORTS_OVERALL)}. The table is also in {file}")
     if any(outcome.failed for outcome in outcomes):
         raise typer.Exit(1)
 
@@ -87,7 +88,9 @@ def reported(work: "Reproduction", events: "Iterable[Told]", file: Path) -> "Ite
 
 
 def write_report(work: "Reproduction", file: Path) -> None:
+    from minbert.comparison.published import REPORTS_OVERALL
     from minbert.comparison.reproduce import markdown
+    from minbert.data.overall import describe_overall
 
     settings = work.settings
     time_ = "whole recipes" if settings.budget is None else f"{settings.budget:,.0f} s of training a row"
@@ -95,7 +98,7 @@ def write_report(work: "Reproduction", file: Path) -> None:
         f"Made by `{shlex.join(['minbert', *sys.argv[1:]])}`: {time_}, "
         f"backbone {settings.backbone or 'of the recipes'}, "
         f'seed {settings.seed}. Figures "here" are of all dev rows; the others are published. Overall is always '
-        '(sst + quora + (sts + 1) / 2) / 3; "printed" is what the report has.'
+        f'{describe_overall(REPORTS_OVERALL)}; "printed" is what the report has.'
     )
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(markdown(work.outcomes(), "Published and measured", about), encoding="utf-8")

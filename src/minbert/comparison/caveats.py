@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from minbert.comparison.results import TrialResult
+from minbert.config.overall import split_measure
 from minbert.runs.directory import read_run
 
 # a training that took more or less of its time than this was not given what the others were
@@ -17,10 +18,47 @@ EXACT = 1.1
 Given = tuple[float | None, int | None]
 
 
-def caveats(done: Sequence[TrialResult], given: Mapping[str, Given], folder: Path) -> tuple[str, ...]:
-    """`done`: finished trainings whose runs are there; `given`: what those of each label were given."""
+def caveats(
+    done: Sequence[TrialResult], given: Mapping[str, Given], folder: Path, compared: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """`done`: finished trainings whose runs are there; `given`: what those of each label were given.
+
+    `compared`: the labels that are ranked, the baseline first.
+    """
     runs = {each.run: read_run(folder / each.run) for each in done}
-    return (*the_same(done), *other_amounts(done, given), *other_circumstances(list(runs.values())))
+    recipes = {each.label: runs[each.run]["recipe"] for each in done}
+    ranked = {label: recipes[label] for label in compared if label in recipes}
+    return (
+        *the_same(done),
+        *other_amounts(done, given),
+        *other_overall(ranked),
+        *other_circumstances(list(runs.values())),
+    )
+
+
+def other_overall(recipes: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Recipes, the baseline's first, that declare another overall score for the tasks that both have."""
+    if not recipes:
+        return
+    baseline, *others = recipes
+    differing = []
+    for label in others:
+        shared = set(recipes[baseline]["tasks"]) & set(recipes[label]["tasks"])
+        terms = [
+            {
+                measure: term
+                for measure, term in recipe.get("overall", {}).items()
+                if split_measure(measure)[0] in shared
+            }
+            for recipe in (recipes[baseline], recipes[label])
+        ]
+        if terms[0] != terms[1]:
+            differing.append(label)
+    if differing:
+        yield (
+            f"{' and '.join(differing)} {'declares' if len(differing) == 1 else 'declare'} another overall score than "
+            f"{baseline}: their models were selected by their own, and are ranked here by that of {baseline}."
+        )
 
 
 def the_same(done: Sequence[TrialResult]) -> Iterator[str]:

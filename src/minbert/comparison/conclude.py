@@ -16,7 +16,7 @@ from minbert.comparison.store import Store
 from minbert.comparison.transfer import does_sharing_help
 from minbert.config.task import Task, read_task
 from minbert.errors import UserError
-from minbert.runs.directory import read_run
+from minbert.runs.directory import declared_overall, read_run
 
 # of a long sha256, so much is enough to tell two files apart
 SHOWN = 16
@@ -31,7 +31,7 @@ def conclude(folder: Path) -> ComparisonResults:
     tasks = tasks_of_run(about)
     labels: list[str] = plan["compared"]
     competing = [each for each in results if each.label in labels]
-    verdicts = rank_systems(competing, labels, baseline, tasks, folder)
+    verdicts = rank_systems(competing, labels, baseline, tasks, folder, declared_overall(about["folder"]))
     sound, beside = sound_results(results, verdicts, tasks, folder)
     gains, transfers = does_sharing_help(sound, baseline, plan["tasks"], tasks, folder)
     given = {trial["label"]: (trial.get("seconds"), trial.get("steps")) for trial in plan["trials"]}
@@ -52,7 +52,8 @@ def conclude(folder: Path) -> ComparisonResults:
         gains=gains,
         transfers=transfers,
         beside=beside,
-        caveats=caveats(sound, given, folder),
+        overall=verdicts.overall,
+        caveats=caveats(sound, given, folder, [baseline, *labels]),
     )
 
 

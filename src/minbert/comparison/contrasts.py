@@ -3,20 +3,25 @@
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
 
 from minbert.comparison.results import OVERALL, Gain, ScoreDifference, Summary, Transfer, TrialResult
 from minbert.comparison.statistics import Evidence, Pairs, add_up, evidence, judged, pair_up, summarize
+from minbert.config.overall import DeclaredOverall, split_measure
 from minbert.config.task import TASK_METRICS, Task
-from minbert.data.metrics import Array, direction, overall
+from minbert.data.metrics import Array, direction
+from minbert.data.overall import overall
 from minbert.errors import UserError
 from minbert.runs.predictions import DevPredictions, read_dev_predictions
 
 # seed: folder of the run, below the comparison's
 Runs = Mapping[int, str]
 Key = TypeVar("Key", bound=Hashable)
+# the main metric of each task with weight 1
+DEFAULT_OVERALL: DeclaredOverall = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -71,47 +76,51 @@ def tasks_of(result: TrialResult, tasks: Mapping[str, Task]) -> list[str]:
     return [name for name in tasks if name in result.scores]
 
 
-def value_of(result: TrialResult, measure: str, tasks: Mapping[str, Task]) -> float | None:
+def value_of(
+    result: TrialResult, measure: str, tasks: Mapping[str, Task], declared: DeclaredOverall = DEFAULT_OVERALL
+) -> float | None:
     """A result on a measure; nothing where it lacks a task."""
     if measure == OVERALL:
         scores = {name: result.scores[name] for name in tasks_of(result, tasks)}
-        return overall(scores, tasks) if scores and len(scores) == len(tasks) else None
-    task, metric = parted(measure)
+        return overall(scores, tasks, declared) if scores and len(scores) == len(tasks) else None
+    task, metric = split_measure(measure)
     return result.scores.get(task, {}).get(metric)
 
 
-def summary_of(results: Iterable[TrialResult], measure: str, tasks: Mapping[str, Task]) -> Summary | None:
+def summary_of(
+    results: Iterable[TrialResult], measure: str, tasks: Mapping[str, Task], declared: DeclaredOverall = DEFAULT_OVERALL
+) -> Summary | None:
     """Over seeds, in their order, whatever the order of the results."""
-    values = {each.seed: value_of(each, measure, tasks) for each in sorted(results, key=lambda each: each.seed)}
+    values = {
+        each.seed: value_of(each, measure, tasks, declared) for each in sorted(results, key=lambda each: each.seed)
+    }
     known = {seed: value for seed, value in values.items() if value is not None}
     return summarize(known) if known else None
-
-
-def parted(measure: str) -> tuple[str, str]:
-    """ "sst.accuracy" -> task and metric."""
-    task, _, metric = measure.rpartition(".")
-    return task, metric
 
 
 def main_measures(tasks: Mapping[str, Task]) -> list[str]:
     return [f"{name}.{task.metric}" for name, task in tasks.items()]
 
 
-def overall_parts(tasks: Mapping[str, Task]) -> tuple[float, dict[tuple[str, str], float]]:
+def overall_parts(
+    tasks: Mapping[str, Task], declared: DeclaredOverall = DEFAULT_OVERALL
+) -> tuple[float, dict[tuple[str, str], float]]:
     """`overall` is a constant and a weighted sum of metrics: found by asking it, so that the two agree."""
     zeros = {name: dict.fromkeys(TASK_METRICS[task.kind], 0.0) for name, task in tasks.items()}
-    constant = overall(zeros, tasks)
+    constant = overall(zeros, tasks, declared)
     weights = {
-        (name, metric): overall(zeros | {name: zeros[name] | {metric: 1.0}}, tasks) - constant
+        (name, metric): overall(zeros | {name: zeros[name] | {metric: 1.0}}, tasks, declared) - constant
         for name, found in zeros.items()
         for metric in found
     }
     return constant, {part: weight for part, weight in weights.items() if abs(weight) > 1e-9}
 
 
-def overall_pairs(found: Mapping[tuple[str, str], Pairs], tasks: Mapping[str, Task]) -> Pairs:
+def overall_pairs(
+    found: Mapping[tuple[str, str], Pairs], tasks: Mapping[str, Task], declared: DeclaredOverall = DEFAULT_OVERALL
+) -> Pairs:
     """The tasks' pairs as one measure. Their rows were resampled independently, so the resamples just add up."""
-    constant, weights = overall_parts(tasks)
+    constant, weights = overall_parts(tasks, declared)
     # pairs are turned so that more is better; weights are of metrics as they are
     return add_up([(weight * direction(part[1]), found[part]) for part, weight in weights.items()], constant)
 
@@ -120,7 +129,11 @@ def overall_pairs(found: Mapping[tuple[str, str], Pairs], tasks: Mapping[str, Ta
 
 
 def weigh(
-    compared: Mapping[Key, tuple[Runs, Runs]], measures: Sequence[str], tasks: Mapping[str, Task], answers: DevAnswers
+    compared: Mapping[Key, tuple[Runs, Runs]],
+    measures: Sequence[str],
+    tasks: Mapping[str, Task],
+    answers: DevAnswers,
+    declared: DeclaredOverall = DEFAULT_OVERALL,
 ) -> dict[tuple[Key, str], Evidence]:
     """Each two groups of runs on every measure, over the seeds that both have; all runs have all tasks."""
     pairs: list[tuple[str, str]] = []
@@ -131,12 +144,17 @@ def weigh(
         pairs += [(these[seed], those[seed]) for seed in seeds]
     if not pairs:
         return {}
-    parts = {name: [parted(name)] if name != OVERALL else list(overall_parts(tasks)[1]) for name in measures}
+    parts = {
+        name: [split_measure(name)] if name != OVERALL else list(overall_parts(tasks, declared)[1]) for name in measures
+    }
     found = {
         (task, metric): pairs_on(task, metric, pairs, answers)
         for task, metric in dict.fromkeys(part for each in parts.values() for part in each)
     }
-    on = {name: overall_pairs(found, tasks) if name == OVERALL else found[parted(name)] for name in measures}
+    on = {
+        name: overall_pairs(found, tasks, declared) if name == OVERALL else found[split_measure(name)]
+        for name in measures
+    }
     best_is_one = {name: all(direction(metric) == 1 for _, metric in parts[name]) for name in measures}
     return {
         (key, name): evidence(on[name].take(at), best_is_one[name])
@@ -155,7 +173,10 @@ def pairs_on(task: str, metric: str, pairs: Sequence[tuple[str, str]], answers: 
 
 
 def differences_between(
-    questions: Mapping[Key, Question], tasks: Mapping[str, Task], folder: Path
+    questions: Mapping[Key, Question],
+    tasks: Mapping[str, Task],
+    folder: Path,
+    declared: DeclaredOverall = DEFAULT_OVERALL,
 ) -> dict[Key, ScoreDifference]:
     """Differences of any groups of trainings, tested together; one without a seed that both have is left out.
 
@@ -164,10 +185,10 @@ def differences_between(
     answers, found = DevAnswers(folder), dict[Key, Evidence]()
     for key, asked in questions.items():
         these, those = (
-            {each.seed: each.run for each in group if value_of(each, asked.measure, tasks) is not None}
+            {each.seed: each.run for each in group if value_of(each, asked.measure, tasks, declared) is not None}
             for group in (finished(asked.these), finished(asked.those))
         )
-        for each in weigh({key: (these, those)}, [asked.measure], tasks, answers).values():
+        for each in weigh({key: (these, those)}, [asked.measure], tasks, answers, declared).values():
             found[key] = each
     return dict(zip(found, judged(list(found.values())), strict=True))
 

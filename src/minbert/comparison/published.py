@@ -6,13 +6,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from minbert.config.overall import OverallTerm, split_measure
 from minbert.config.schema import fill_settings
-from minbert.data.metrics import overall
+from minbert.data.overall import weighted_overall
 from minbert.errors import UserError, did_you_mean
 
 FILE = Path(__file__).parent / "published.toml"
-# the tasks of all five reports, with their metrics
-METRICS = {"sst": "accuracy", "quora": "accuracy", "sts": "pearson"}
+# the overall score of all five reports, as [overall] of their recipes has it
+REPORTS_OVERALL = {
+    "sst.accuracy": OverallTerm(),
+    "quora.accuracy": OverallTerm(),
+    "sts.pearson": OverallTerm(transform="zero_to_one"),
+}
+# their tasks, with their metrics
+METRICS = dict(split_measure(measure) for measure in REPORTS_OVERALL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,10 +76,10 @@ def read_published() -> dict[str, Report]:
 
 
 def overall_of(figures: Mapping[str, float]) -> float | None:
-    """(sst + quora + (sts + 1) / 2) / 3, if all three are there."""
+    """The reports' overall score, if all three figures are there."""
     if not METRICS.keys() <= figures.keys():
         return None
-    return overall({task: {metric: figures[task]} for task, metric in METRICS.items()}, {})
+    return weighted_overall({task: {metric: figures[task]} for task, metric in METRICS.items()}, REPORTS_OVERALL)
 
 
 def choose_rows(letters: Iterable[str], ids: Iterable[str] = ()) -> list[Row]:

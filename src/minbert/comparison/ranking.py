@@ -8,16 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from minbert.comparison.contrasts import DevAnswers, Runs, finished, main_measures, summary_of, tasks_of, weigh
+from minbert.comparison.contrasts import (
+    DEFAULT_OVERALL,
+    DevAnswers,
+    Runs,
+    finished,
+    main_measures,
+    summary_of,
+    tasks_of,
+    weigh,
+)
 from minbert.comparison.results import OVERALL, Curve, ScoreDifference, System, TrialCost, TrialResult
 from minbert.comparison.statistics import Evidence, judged
+from minbert.config.overall import DeclaredOverall, OverallTerm, overall_terms
 from minbert.config.task import Task
 from minbert.errors import UserError
 from minbert.files import differences
 from minbert.runs.directory import read_run
 
 # what makes no other way to learn: the seed is varied, the share makes budgets equal
-NOT_COMPARED = ("seed", "share", "about")
+NOT_COMPARED = ("seed", "epoch_fraction", "about")
 
 
 @dataclass(frozen=True)
@@ -29,34 +39,41 @@ class Ranking:
     systems: tuple[System, ...]
     complete: bool
     tested: int
+    overall: Mapping[str, OverallTerm]
 
 
 # ---- a whole comparison -------------------------------------------------------------------------------
 
 
 def rank_systems(
-    results: Sequence[TrialResult], labels: Sequence[str], baseline: str, tasks: Mapping[str, Task], folder: Path
+    results: Sequence[TrialResult],
+    labels: Sequence[str],
+    baseline: str,
+    tasks: Mapping[str, Task],
+    folder: Path,
+    declared: DeclaredOverall = DEFAULT_OVERALL,
 ) -> Ranking:
     """Every recipe on every measure, the best first, each against the baseline. The results may be in any order."""
     # a task that nobody was measured on only trains
     measured = {name: task for name, task in tasks.items() if any(name in each.scores for each in finished(results))}
     measured = measured or dict(tasks)
+    terms = overall_terms({} if is_main_metric(overall_terms(declared, measured), measured) else declared, measured)
     measures = (*main_measures(measured), OVERALL)
     seeds = tuple(sorted({each.seed for each in results}))
     answers = DevAnswers(folder)
     trials = {label: sorted((r for r in results if r.label == label), key=lambda r: r.seed) for label in labels}
     # the baseline first: its rows are those that others are held against
     sound = {label: soundness(trials[label], measured, answers) for label in sorted(labels, key=baseline.__ne__)}
-    found = judge_all({label: sound[label][0] for label in labels}, baseline, measured, answers)
+    found = judge_all({label: sound[label][0] for label in labels}, baseline, measured, answers, terms)
     tested = len(found)
-    if len(measured) == 1:
+    if is_main_metric(terms, measured):
         # the same number by another name: tested once
         found |= {(label, OVERALL): each for (label, _), each in found.items()}
     recipes = {label: recipe_of(trials[label], folder) for label in labels}
     systems = []
     for label in labels:
         good, failed = sound[label]
-        summaries = {name: summary_of(good, name, measured) for name in measures}
+        summaries = {name: summary_of(good, name, measured, terms) for name in measures}
         curves, cosines = curves_of([folder / each.run for each in good], measures)
         system = System(
             label=label,
@@ -74,7 +91,12 @@ def rank_systems(
         )
         systems.append(system)
     complete = all(len(each.seeds) == len(seeds) for each in systems)
-    return Ranking(measures, seeds, tuple(sorted(systems, key=rank)), complete, tested)
+    return Ranking(measures, seeds, tuple(sorted(systems, key=rank)), complete, tested, terms)
+
+
+def is_main_metric(declared: DeclaredOverall, tasks: Mapping[str, Task]) -> bool:
+    """Whether the overall score is the main metric of the only task: the same number by another name."""
+    return len(tasks) == 1 and list(declared) in ([], main_measures(tasks))
 
 
 def rank(system: System) -> float:
@@ -102,7 +124,11 @@ def soundness(
 
 
 def judge_all(
-    good: Mapping[str, Sequence[TrialResult]], baseline: str, tasks: Mapping[str, Task], answers: DevAnswers
+    good: Mapping[str, Sequence[TrialResult]],
+    baseline: str,
+    tasks: Mapping[str, Task],
+    answers: DevAnswers,
+    declared: DeclaredOverall = DEFAULT_OVERALL,
 ) -> dict[tuple[str, str], ScoreDifference]:
     """(label, measure): difference. A recipe of fewer tasks is compared on those, and not overall."""
     alike: dict[tuple[str, ...], dict[str, tuple[Runs, Runs]]] = {}
@@ -115,8 +141,8 @@ def judge_all(
     found: dict[tuple[str, str], Evidence] = {}
     for names, compared in alike.items():
         some = {name: tasks[name] for name in names}
-        whole = [OVERALL] if len(some) == len(tasks) > 1 else []
-        found |= weigh(compared, [*main_measures(some), *whole], some, answers)
+        whole = [OVERALL] if len(some) == len(tasks) and not is_main_metric(declared, tasks) else []
+        found |= weigh(compared, [*main_measures(some), *whole], some, answers, declared)
     return dict(zip(found, judged(list(found.values())), strict=True))
 
 

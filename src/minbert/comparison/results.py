@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from minbert.config.overall import OverallTerm
 from minbert.config.task import Task
 
 # the budget that is none
@@ -160,6 +161,8 @@ class ComparisonResults:
     transfers: tuple[Transfer, ...] = ()
     # trainings that only show whether sharing helps and have no result: label: seed: why
     beside: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    # "task.metric": what it counts in the overall score; none: the mean of the tasks' main metrics
+    overall: Mapping[str, OverallTerm] = field(default_factory=dict)
     # sentences: what makes the trainings less comparable than the tables look
     caveats: tuple[str, ...] = ()
 

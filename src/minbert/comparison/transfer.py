@@ -9,15 +9,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from minbert.comparison.contrasts import gains, transfers
 from minbert.comparison.results import Gain, Transfer, TrialResult
-from minbert.config.recipe import Recipe, Selection, Stage
-from minbert.config.schema import Spec, choose_technique
+from minbert.config.overall import without_tasks
+from minbert.config.recipe import Recipe, Stage
+from minbert.config.schema import Spec
 from minbert.config.task import Task, read_task
 from minbert.errors import UserError, did_you_mean
-from minbert.model.losses import LOSSES, Loss
+from minbert.model.resolve import is_measured
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ def sharing_variants(own: Variant, *, matrix: bool) -> list[Variant]:
     if len(recipe.tasks) < 2:
         raise UserError(f"{recipe.where}: has one task, and nothing to share it with.", "Name a recipe of several.")
     trained = [name for name in recipe.tasks if stages_with(recipe, [name])]
-    targets = [name for name in trained if answers(recipe, name)]
+    targets = [name for name in trained if is_measured(recipe, name)]
     if not targets:
         raise UserError(
             f"{recipe.where}: none of its tasks is trained and answers, so nothing shows whether sharing helps.",
@@ -101,7 +102,7 @@ def alone(recipe: Recipe, task: str) -> Variant:
 def pair(recipe: Recipe, one: str, other: str) -> Variant:
     """These two tasks, in the stages that train them; what it does for one, and for the other."""
     check_names(recipe, one, other)
-    if not answers(recipe, one):
+    if not is_measured(recipe, one):
         check_target(recipe, other)
     label = with_label(one, other)
     if not meet(recipe, one, other):
@@ -122,9 +123,10 @@ def then(recipe: Recipe, source: str, target: str) -> Variant:
     stages += [replace(stage, tasks=(target,)) for stage in last.stages]
     main = f"{target}.{read_task(target, recipe.tasks[target].task).metric}"
     # while the source is learned the target gets no better, and patience would be at its end before its turn
-    selection = replace(last.selection, mix=last.selection.mix or {main: 1.0}, patience=None)
+    selection = replace(last.selection, patience=None)
     about = f"First {source}, then {target}. {recipe.about}".strip()
-    short = replace(both, about=about, stages=tuple(stages), selection=selection)
+    overall = last.overall or {main: 1.0}
+    short = replace(both, about=about, stages=tuple(stages), selection=selection, overall=overall)
     return Variant(label, short, 2 / len(recipe.tasks))
 
 
@@ -148,7 +150,9 @@ def only(recipe: Recipe, names: Collection[str], label: str, about: str = "") ->
         tasks={name: plan for name, plan in recipe.tasks.items() if name in names},
         stages=stages,
         balancer=balancer,
-        selection=selection_without(recipe.selection, gone, compared=len(names) > 1),
+        # one task has no other to compare its gradients with
+        selection=recipe.selection if len(names) > 1 else replace(recipe.selection, gradient_cosine_rows=None),
+        overall=without_tasks(recipe.overall, gone),
     )
 
 
@@ -164,17 +168,6 @@ def stages_with(recipe: Recipe, names: Collection[str]) -> tuple[Stage, ...]:
         batch_sizes, max_lengths = (fewer(each, gone) for each in (stage.batch_sizes, stage.max_lengths))
         kept.append(replace(stage, tasks=tasks, sampler=sampler, batch_sizes=batch_sizes, max_lengths=max_lengths))
     return tuple(kept)
-
-
-def selection_without(selection: Selection, gone: Collection[str], *, compared: bool) -> Selection:
-    """`compared`: whether there are two tasks whose gradients can be."""
-    mix = {name: weight for name, weight in selection.mix.items() if name.partition(".")[0] not in gone}
-    # where nothing counts, the first model would be the best: what is left is the overall score
-    return replace(
-        selection,
-        mix=mix if any(mix.values()) else {},
-        gradient_cosine_rows=selection.gradient_cosine_rows if compared else None,
-    )
 
 
 def without(spec: Spec, gone: Collection[str]) -> Spec:
@@ -201,15 +194,6 @@ def meet(recipe: Recipe, one: str, other: str) -> bool:
     return any({one, other} <= set(stage.tasks or recipe.tasks) for stage in stages_with(recipe, [one, other]))
 
 
-def answers(recipe: Recipe, task: str) -> bool:
-    """Whether it is measured, or only trains the encoder."""
-    loss = recipe.tasks[task].loss
-    if loss is None:
-        return True
-    make, _, _ = choose_technique("loss", LOSSES, loss, f"{recipe.where}: task '{task}'")
-    return cast(type[Loss], make).predicts
-
-
 def check_names(recipe: Recipe, *names: str) -> None:
     for name in names:
         if name not in recipe.tasks:
@@ -219,7 +203,7 @@ def check_names(recipe: Recipe, *names: str) -> None:
 
 
 def check_target(recipe: Recipe, task: str) -> None:
-    if not answers(recipe, task):
+    if not is_measured(recipe, task):
         raise UserError(
             f"{recipe.where}: the task '{task}' only trains the encoder, so nothing shows what others do for it.",
             "Name a task that is measured.",

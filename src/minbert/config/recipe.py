@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 import tomli_w
 
+from minbert.config.overall import OverallTerm
+from minbert.config.renamed import renamed_technique
 from minbert.config.schema import Spec
 from minbert.config.task import Task, read_task
 from minbert.errors import did_you_mean
@@ -105,9 +107,8 @@ class Stage:
         if self.learning_rate is not None and self.learning_rate <= 0:
             raise ValueError("'learning_rate' is above 0")
         if not re.fullmatch(r"all|heads|heads and adapters|top [1-9]\d*", self.trainable):
-            raise ValueError(
-                f'\'trainable\' is "all", "heads and adapters", "heads" or "top 2" (layers), not {self.trainable!r}'
-            )
+            known = '\'trainable\' is "all", "heads and adapters", "heads" or "top 2" (layers)'
+            raise ValueError(renamed_technique("trainable", self.trainable) or f"{known}, not {self.trainable!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,10 +152,8 @@ class Optimizer:
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Which of the models seen in training is kept."""
+    """When models are measured in training. The one with the best overall score is kept."""
 
-    # "task.metric" = weight; left out: the overall score
-    mix: dict[str, float] = field(default_factory=dict)
     # end the run after this many evaluations in a row without a better one
     patience: int | None = None
     # how many dev rows of a task are scored while training; left out: all
@@ -188,6 +187,8 @@ class Recipe:
     precision: Precision = "auto"
     optimizer: Optimizer = field(default_factory=Optimizer)
     selection: Selection = field(default_factory=Selection)
+    # "task.metric" = weight: the score that ranks models; left out: the mean of the main metrics of all tasks measured
+    overall: dict[str, float | OverallTerm] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.seed < 0:
@@ -198,6 +199,9 @@ class Recipe:
             raise ValueError("names no tasks")
         if not self.stages:
             raise ValueError("has no stages")
+        for measure, term in self.overall.items():
+            if not isinstance(term, OverallTerm) and term <= 0:
+                raise ValueError(f"the weight of '{measure}' in [overall] should be above 0, not {term:g}")
         for name in self.tasks:
             # "name" is the key that tells techniques from other tables: see merge
             if name == "name" or not name.replace("_", "").replace("-", "").isalnum():

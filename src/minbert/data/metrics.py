@@ -1,6 +1,5 @@
 """Pure functions: answers and labels -> scores."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -76,26 +75,6 @@ def ranks(x_N: Array) -> Array:
 def divide(top: Array, bottom: Array) -> Array:
     shares: Array = np.divide(top, bottom, out=np.zeros_like(top, dtype=float), where=bottom > 0)
     return shares
-
-
-def overall(scores: Mapping[str, Mapping[str, float]], tasks: Mapping[str, Task]) -> float:
-    """One number for a model.
-
-    With the course's three tasks: (sst + quora + (sts + 1) / 2) / 3, accuracies and Pearson's r.
-    Otherwise the mean of the tasks' main metrics.
-    """
-    if not scores:
-        return 0.0
-    course = {"sst": "accuracy", "quora": "accuracy", "sts": "pearson"}
-    if all(metric in scores.get(name, {}) for name, metric in course.items()):
-        sst, quora, r = (scores[name][metric] for name, metric in course.items())
-        return (sst + quora + (r + 1) / 2) / 3
-    return float(np.mean([better_high(tasks[name], found) for name, found in scores.items()]))
-
-
-def better_high(task: Task, found: Mapping[str, float]) -> float:
-    """The main metric, turned round where lower is better."""
-    return found[task.metric] * direction(task.metric)
 
 
 def direction(metric: str) -> int:

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, cast
 
-from minbert.config.recipe import TaskPlan
-from minbert.config.schema import Spec, expand_spec
+from minbert.config.recipe import Recipe, TaskPlan
+from minbert.config.schema import Spec, choose_technique, expand_spec
 from minbert.config.task import Task
 from minbert.model.adapters import ADAPTERS
 from minbert.model.heads import HEADS
-from minbert.model.losses import DEFAULTS, LOSSES
+from minbert.model.losses import DEFAULTS, LOSSES, Loss
 from minbert.model.pairings import PAIRINGS
 from minbert.model.poolings import POOLINGS
 
@@ -33,6 +33,15 @@ def resolve_plan(plan: TaskPlan, task: Task, where: str) -> dict[str, Any]:
     table["adapters"] = [resolve_spec("adapters", spec, where) for spec in table["adapters"]]
     table["regularizers"] = list(table["regularizers"])
     return table
+
+
+def is_measured(recipe: Recipe, task: str) -> bool:
+    """Whether a task has scores; with some losses it only trains the encoder."""
+    loss = recipe.tasks[task].loss
+    if loss is None:
+        return True
+    make, _, _ = choose_technique("loss", LOSSES, loss, f"{recipe.where}: task '{task}'")
+    return cast(type[Loss], make).predicts
 
 
 def resolve_spec(family: str, spec: Spec, where: str) -> Spec:

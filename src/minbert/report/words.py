@@ -47,7 +47,7 @@ def rising(measure: str) -> bool:
 
 def main_measure(results: ComparisonResults) -> str:
     """The one that ranks; of a single task, overall is the same number by another name."""
-    if len(results.measures) == 2 and OVERALL in results.measures:
+    if len(results.measures) == 2 and OVERALL in results.measures and set(results.overall) <= set(results.measures):
         return next(measure for measure in results.measures if measure != OVERALL)
     return OVERALL if OVERALL in results.measures else results.measures[-1]
 

@@ -25,6 +25,7 @@ from minbert import __version__
 from minbert.files import differences, hold_lock, sha256, write_json, write_text
 from minbert.errors import UserError
 from minbert.training.prepare import Prepared
+from minbert.config.overall import OverallTerm, overall_from
 from minbert.config.recipe import Recipe
 from minbert.training.resolve import resolve_recipe
 from minbert.data.dataset import Dataset, locate, read_dataset, read_split
@@ -145,6 +146,14 @@ def comparable_config(table: Mapping[str, Any]) -> dict[str, Any]:
     for plan in left["tasks"].values():
         plan.get("task", {}).pop("about", None)
     return left
+
+
+def declared_overall(path: Path) -> dict[str, float | OverallTerm]:
+    """The terms of a run's overall score; none for a model without a run."""
+    about = read_run(path) if (path / "run.json").is_file() else {}
+    # merged runs have no recipe
+    table = about.get("recipe", {}).get("overall") or about.get("overall_terms", {})
+    return overall_from(table, str(path / "run.json"))
 
 
 def check_same_run(path: Path, then: dict[str, Any], now: dict[str, Any]) -> None:

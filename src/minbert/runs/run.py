@@ -15,7 +15,7 @@ from minbert.errors import UserError
 from minbert.runs.events import Event, Finished, Started, Stopped
 from minbert.runs.fit import StopRequest, Fit, SaveEvery, scoring_of
 from minbert.encoder.device import matrix_rate
-from minbert.data.metrics import overall
+from minbert.data.overall import overall
 from minbert.training.prepare import Prepared, prepare
 from minbert.config.recipe import Recipe
 from minbert.inference.saved_model import load_model
@@ -123,13 +123,14 @@ def to_the_end(
         state = "interrupted" if stopped else "failed"
         write_json(out / "run.json", about | {"state": state, "reason": str(wrong) or type(wrong).__name__})
         raise
-    total = overall(scores, ready.tasks)
+    declared = ready.recipe.overall
+    total = overall(scores, ready.tasks, declared)
     # of a resumed run: since it was resumed
     result = {"state": "finished", "seconds": round(time.monotonic() - began, 1), "scores": scores, "overall": total}
     write_json(out / "run.json", about | result)
     directory.remove_checkpoints(out)
     before = fit.before
-    yield Finished(scores, total, before, overall(before, ready.tasks) if before else 0.0, early)
+    yield Finished(scores, total, before, overall(before, ready.tasks, declared) if before else 0.0, early)
 
 
 def started(ready: Prepared, done: int = 0, notes: tuple[str, ...] = ()) -> Started:

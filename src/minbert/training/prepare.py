@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from minbert.config.overall import check_overall
 from minbert.config.recipe import Recipe
 from minbert.config.schema import build_technique
-from minbert.config.task import TASK_METRICS, Task
+from minbert.config.task import Task
 from minbert.data.batch import EncodedTexts
 from minbert.data.dataset import Dataset, balanced_weights, read_all, read_split
 from minbert.data.tokenizer import Tokenizer
@@ -16,9 +17,10 @@ from minbert.encoder.dropout import DropoutGenerator
 from minbert.encoder.hub import find_backbone
 from minbert.encoder.init import blank, seeded
 from minbert.encoder.pretrained import load_backbone, read_config
-from minbert.errors import UserError, did_you_mean
+from minbert.errors import UserError
 from minbert.inference.loop import encode_for_task
 from minbert.model.multitask import Model, count_of
+from minbert.model.resolve import is_measured
 from minbert.training.averages import AVERAGES
 from minbert.training.balancers import BALANCERS
 from minbert.training.balancers.base import Balancer
@@ -130,7 +132,8 @@ def make_regularizers(recipe: Recipe, model: Model) -> dict[str, list[Regularize
 
 def outline(recipe: Recipe, tasks: Mapping[str, Task], config: BertConfig) -> Model:
     """The model without weights or data: finds in the first second which parts of a recipe do not fit."""
-    check_mix(recipe, tasks)
+    measured = [name for name in tasks if is_measured(recipe, name)]
+    check_overall(recipe.overall, tasks, measured, recipe.where)
     make_balancer(recipe, tasks)
     make_schedule(recipe)
     plan_stages(recipe, dict.fromkeys(tasks, 1), {name: task.max_length for name, task in tasks.items()})
@@ -187,17 +190,6 @@ def build_model(recipe: Recipe, tasks: Mapping[str, Task], folder: Path) -> tupl
     with seeded(recipe.seed):
         bert, text = load_backbone(folder, DropoutGenerator(recipe.seed))
         return Model(bert, tasks, recipe.tasks, recipe.where), text
-
-
-def check_mix(recipe: Recipe, tasks: Mapping[str, Task]) -> None:
-    where = f"{recipe.where}: selection.mix"
-    for name in recipe.selection.mix:
-        task, _, metric = name.partition(".")
-        if task not in tasks:
-            raise UserError(f"{where}: '{name}' should be task.metric. {did_you_mean(task, tasks)}")
-        known = TASK_METRICS[tasks[task].kind]
-        if metric not in known:
-            raise UserError(f"{where}: unknown metric '{metric}' of task '{task}'. {did_you_mean(metric, known)}")
 
 
 def parameter_counts(recipe: Recipe, config: BertConfig) -> dict[str, Any]:
