@@ -19,6 +19,8 @@ from minbert.comparison.results import TrialResult
 from minbert.comparison.transfer import Variant
 from minbert.comparison.trial import Trial, make_trial, train_trial, trial_content
 from minbert.config.recipe import Distillation, Recipe
+from minbert.config.task import STANDARD
+from minbert.data.source import DataSource
 from minbert.errors import UserError
 from minbert.runs.events import Stopped
 from minbert.training.prepare import prepare
@@ -33,20 +35,20 @@ def short(tiny: Path, *overrides: str) -> Recipe:
 
 
 def test_the_same_training_has_the_same_name_wherever_its_files_lie(tiny: Path, tmp_path: Path) -> None:
-    first = trial_content(short(tiny), None)
+    first = trial_content(short(tiny))
     moved = shutil.copytree(tiny, tmp_path / "elsewhere")
-    assert trial_content(short(moved), None) == first
-    assert trial_content(replace(short(tiny), about="in other words"), None) == first
+    assert trial_content(short(moved)) == first
+    assert trial_content(replace(short(tiny), about="in other words")) == first
     data = tmp_path / "data"
     shutil.copytree(DEMO, data / "demo")
-    assert trial_content(short(tiny), data) == first
+    assert trial_content(short(tiny), DataSource(data)) == first
 
 
 @pytest.mark.parametrize(
     "override", ["seed=1", "epoch_fraction=0.5", "optimizer.learning_rate=2e-4", "stages.0.epochs=3"]
 )
 def test_another_recipe_or_seed_is_another_training(tiny: Path, override: str) -> None:
-    assert trial_content(short(tiny, override), None) != trial_content(short(tiny), None)
+    assert trial_content(short(tiny, override)) != trial_content(short(tiny))
 
 
 def test_another_weight_is_another_training(tiny: Path, tmp_path: Path) -> None:
@@ -55,28 +57,28 @@ def test_another_weight_is_another_training(tiny: Path, tmp_path: Path) -> None:
     raw = bytearray(weights.read_bytes())
     raw[-1] ^= 1
     weights.write_bytes(raw)
-    assert trial_content(short(other), None) != trial_content(short(tiny), None)
+    assert trial_content(short(other)) != trial_content(short(tiny))
 
 
 def test_another_row_is_another_training(tiny: Path, tmp_path: Path) -> None:
-    recipe = short(tiny)
-    task = recipe.read_tasks()["sentiment"]
-    assert task.files.train is not None
-    first = trial_content(recipe, None)
-    folder = task.folder
-    assert folder is not None
-    place = tmp_path / task.files.train
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text((folder / task.files.train).read_text("utf-8") + "one more row,0\n", encoding="utf-8")
-    assert trial_content(recipe, tmp_path) != first
+    shutil.copytree(DEMO, tmp_path / "tasks/demo")
+    settings = (STANDARD / "demo/sentiment.toml").read_text("utf-8").replace("../../../data/demo", "demo")
+    (tmp_path / "tasks/mine.toml").write_text(settings, encoding="utf-8")
+    recipe = short(tiny, f"tasks.sentiment.task={tmp_path}/tasks/mine.toml")
+    first = trial_content(recipe)
+    shutil.copytree(DEMO, tmp_path / "root/demo")
+    assert trial_content(recipe, DataSource(tmp_path / "root")) == first
+    with (tmp_path / "root/demo/sentiment-train.csv").open("a", encoding="utf-8") as file:
+        file.write("one more row,0\n")
+    assert trial_content(recipe, DataSource(tmp_path / "root")) != first
 
 
 def test_the_order_of_the_tasks_counts_and_watching_does_not(tiny: Path) -> None:
     recipe = short(tiny)
     turned = replace(recipe, tasks=dict(reversed(recipe.tasks.items())))
-    assert trial_content(turned, None) != trial_content(recipe, None)
+    assert trial_content(turned) != trial_content(recipe)
     watched = replace(recipe, selection=replace(recipe.selection, gradient_cosine_rows=8))
-    assert trial_content(watched, None) == trial_content(recipe, None)
+    assert trial_content(watched) == trial_content(recipe)
 
 
 def test_a_teacher_is_what_it_answers_and_not_where_it_lies(tiny: Path, tmp_path: Path) -> None:
@@ -88,14 +90,14 @@ def test_a_teacher_is_what_it_answers_and_not_where_it_lies(tiny: Path, tmp_path
         return replace(recipe, stages=stages)
 
     moved = shutil.copytree(tmp_path / "teacher", tmp_path / "moved")
-    first = trial_content(student(tmp_path / "teacher"), None)
-    assert trial_content(student(moved), None) == first
+    first = trial_content(student(tmp_path / "teacher"))
+    assert trial_content(student(moved)) == first
     run_all(demo_recipe(tiny, "seed=1"), tmp_path / "other")
-    assert trial_content(student(tmp_path / "other"), None) != first
+    assert trial_content(student(tmp_path / "other")) != first
 
 
 def test_recipes_that_come_to_the_same_training_are_trained_once(tiny: Path) -> None:
-    trials = [make_trial("a", short(tiny), None), make_trial("b", short(tiny), None)]
+    trials = [make_trial("a", short(tiny)), make_trial("b", short(tiny))]
     assert [trial.label for trial in unique(trials)] == ["a"]
 
 
@@ -112,14 +114,14 @@ def train(trial: Trial, folder: Path) -> TrialResult:
 
 
 def test_a_cell_killed_before_it_said_what_it_is_is_trained(tiny: Path, tmp_path: Path) -> None:
-    trial = make_trial("a", demo_recipe(tiny), None)
+    trial = make_trial("a", demo_recipe(tiny))
     trial.folder(tmp_path).mkdir(parents=True)
     (trial.folder(tmp_path) / "run.json.tmp").write_text("{")
     assert train(trial, tmp_path).state == "finished"
 
 
 def test_a_cell_killed_before_it_wrote_its_result_is_not_trained_again(tiny: Path, tmp_path: Path) -> None:
-    trial = make_trial("a", demo_recipe(tiny), None)
+    trial = make_trial("a", demo_recipe(tiny))
     run = trial.folder(tmp_path)
     first = train(trial, tmp_path)
     written = (run / "run.json").stat().st_mtime_ns
@@ -133,13 +135,13 @@ def test_a_cell_killed_before_it_wrote_its_result_is_not_trained_again(tiny: Pat
 
 def test_another_word_about_a_recipe_does_not_keep_a_cell_from_going_on(tiny: Path, tmp_path: Path) -> None:
     recipe = demo_recipe(tiny, steps=6)
-    trial = make_trial("a", recipe, None)
+    trial = make_trial("a", recipe)
     asked = iter([None, None, 15, 15])
     with pytest.raises(Stopped):
         train_trial(trial, tmp_path, lambda done, total: None, lambda: next(asked, 15))
     # nor does another number of rows by which its gradients are watched
     watched = replace(recipe.selection, gradient_cosine_rows=4)
-    other = make_trial("b", replace(recipe, about="in other words", selection=watched), None)
+    other = make_trial("b", replace(recipe, about="in other words", selection=watched))
     assert other.key == trial.key
     going: list[int] = []
     result = train_trial(other, tmp_path, lambda done, total: going.append(done), lambda: None)
@@ -148,7 +150,7 @@ def test_another_word_about_a_recipe_does_not_keep_a_cell_from_going_on(tiny: Pa
 
 def test_a_cell_that_may_not_go_on_begins_again(tiny: Path, tmp_path: Path) -> None:
     recipe = demo_recipe(tiny, steps=6)
-    trial = make_trial("a", recipe, None)
+    trial = make_trial("a", recipe)
     with pytest.raises(Stopped):
         train_trial(trial, tmp_path, lambda done, total: None, lambda: 15)
     # as if it had been begun on a machine that computes otherwise
@@ -159,7 +161,7 @@ def test_a_cell_that_may_not_go_on_begins_again(tiny: Path, tmp_path: Path) -> N
 
 
 def test_time_that_was_lost_with_a_kill_is_not_counted(tiny: Path, tmp_path: Path) -> None:
-    trial = make_trial("a", demo_recipe(tiny, steps=6), None)
+    trial = make_trial("a", demo_recipe(tiny, steps=6))
     asked = iter([None, None, 15])
     with pytest.raises(Stopped):
         train_trial(trial, tmp_path, lambda done, total: None, lambda: next(asked, 15))
@@ -173,19 +175,19 @@ def test_time_that_was_lost_with_a_kill_is_not_counted(tiny: Path, tmp_path: Pat
 def test_the_same_training_by_two_names_is_timed_once(tiny: Path, tmp_path: Path) -> None:
     named = [Variant("a", short(tiny)), Variant("b", replace(short(tiny), about="in other words"))]
     work = Comparison(tmp_path, named, [0], Budget(seconds=1.0))
-    told = list(work.train(Local(tmp_path, 1), None, "a"))
+    told = list(work.train(Local(tmp_path, 1), "a"))
     assert [each.total for each in told if isinstance(each, Sizing)] == [1, 1]
     assert len([each for each in told if isinstance(each, TrialResult)]) == 1
     # the table may be lost, and nothing is trained again
     (tmp_path / "results.sqlite").unlink()
-    again = Comparison(tmp_path, named, [0], Budget(seconds=1.0)).train(Local(tmp_path, 1), None, "a")
+    again = Comparison(tmp_path, named, [0], Budget(seconds=1.0)).train(Local(tmp_path, 1), "a")
     assert not [each for each in again if isinstance(each, Sizing | Going)]
     found = conclude(tmp_path)
     assert found.complete and "a and b are the very same training here, under 2 names." in found.caveats
 
 
 def test_data_that_change_under_a_comparison_are_noticed(tiny: Path, tmp_path: Path) -> None:
-    trial = replace(make_trial("a", demo_recipe(tiny), None), key="of other data")
+    trial = replace(make_trial("a", demo_recipe(tiny)), key="of other data")
     result = train(trial, tmp_path)
     assert (result.state, result.reason) == ("failed", "its data or weights have changed since it was asked for.")
 
@@ -205,7 +207,7 @@ def test_a_process_that_dies_while_timing_is_its_own_affair(tmp_path: Path) -> N
 def test_steps_are_kept_to(tiny: Path, steps: int) -> None:
     recipe = short(tiny)
     share = share_for_steps(recipe, steps)
-    done = prepare(replace(recipe, epoch_fraction=share), None).learning.steps
+    done = prepare(replace(recipe, epoch_fraction=share)).learning.steps
     # two epochs of equal length
     assert steps - 2 < done <= steps
 

@@ -18,6 +18,7 @@ from minbert.comparison.reproduce import COLUMNS, Cost, Outcome, Reproduction, S
 from minbert.comparison.results import TrialResult
 from minbert.comparison.store import Store
 from minbert.config.loading import read_recipe
+from minbert.data.source import DataSource
 from minbert.durations import parse_duration
 from minbert.training.prepare import prepare
 from tests.course import course_data
@@ -61,7 +62,7 @@ def test_an_estimate_counts_every_step_of_every_stage(
     name: str, seconds: int, tiny: Path, data: Path, seconds_are_steps: None
 ) -> None:
     recipe = read_recipe(f"papers/{name}", [f"backbone={tiny}"])
-    ready = prepare(recipe, data)
+    ready = prepare(recipe, DataSource(data))
     assert seconds_of(count_kinds(ready.learning.plans, recipe), time_kinds(ready)) == pytest.approx(seconds)
 
 
@@ -83,8 +84,8 @@ def test_a_budget_becomes_a_share_of_each_epoch(
     name: str, seconds: float, steps: int, tiny: Path, data: Path, seconds_are_steps: None
 ) -> None:
     recipe = read_recipe(f"papers/{name}", [f"backbone={tiny}"])
-    short = within(recipe, share_for(recipe, seconds, data))
-    assert prepare(short, data).learning.steps == steps
+    short = within(recipe, share_for(recipe, seconds, DataSource(data)))
+    assert prepare(short, DataSource(data)).learning.steps == steps
 
 
 def test_a_budget_scores_few_rows_while_training() -> None:
@@ -98,7 +99,7 @@ def test_gathering_batches_makes_steps_fewer_and_longer(tiny: Path, data: Path, 
     recipe = read_recipe(
         "papers/a-prioritisation/basic", [f"backbone={tiny}", "optimizer.gradient_accumulation_steps=4"]
     )
-    ready = prepare(recipe, data)
+    ready = prepare(recipe, DataSource(data))
     assert ready.learning.steps == 60
     assert seconds_of(count_kinds(ready.learning.plans, recipe), time_kinds(ready)) == pytest.approx(60)
 
@@ -107,7 +108,7 @@ def test_gathering_batches_makes_steps_fewer_and_longer(tiny: Path, data: Path, 
 
 
 def settings(tiny: Path, data: Path, out: Path) -> Settings:
-    return Settings(out, str(tiny), 0.01, 0, data)
+    return Settings(out, str(tiny), 0.01, 0, DataSource(data))
 
 
 def run_of(run: Path) -> dict[str, Any]:
@@ -159,7 +160,7 @@ def test_another_seed_is_another_training_beside_the_first(tiny: Path, data: Pat
     rows = choose_rows("c", ["c3"])
     work = Reproduction(rows, settings(tiny, data, tmp_path))
     list(work.train(Local(tmp_path, 1)))
-    other = Reproduction(rows, Settings(tmp_path, str(tiny), 0.01, 1, data))
+    other = Reproduction(rows, Settings(tmp_path, str(tiny), 0.01, 1, DataSource(data)))
     list(other.train(Local(tmp_path, 1)))
     assert sorted(row.seed for row in work.comparison.store.results().values()) == [0, 1]
 

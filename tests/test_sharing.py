@@ -195,7 +195,7 @@ def test_a_task_that_no_stage_trains_is_no_part_of_it() -> None:
 
 
 def trained(recipe: Recipe) -> list[Step]:
-    ready = prepare(recipe, None)
+    ready = prepare(recipe)
     return list(Loop(ready.model, ready.learning))
 
 

@@ -49,7 +49,7 @@ def test_training_draws_nothing_from_the_global_generator(tiny: Path, tmp_path: 
 
 def test_heads_only_leaves_the_encoder_as_it_was(tiny: Path, tmp_path: Path) -> None:
     linear = ("tasks.similarity.head=linear", "tasks.similarity.pairing=cross_encoder")
-    ready = prepare(demo_recipe(tiny, "stages.0.trainable=heads", *linear), None)
+    ready = prepare(demo_recipe(tiny, "stages.0.trainable=heads", *linear))
     before = {name: tensor.clone() for name, tensor in ready.model.state_dict().items()}
     for _ in Loop(ready.model, ready.learning):
         pass
@@ -59,11 +59,11 @@ def test_heads_only_leaves_the_encoder_as_it_was(tiny: Path, tmp_path: Path) -> 
 
 def test_a_stage_in_which_a_task_has_nothing_to_learn_is_refused(tiny: Path) -> None:
     with pytest.raises(UserError, match="stage 0 trains only heads, and task 'similarity' has none of them"):
-        prepare(demo_recipe(tiny, "stages.0.trainable=heads"), None)
+        prepare(demo_recipe(tiny, "stages.0.trainable=heads"))
 
 
 def test_a_stage_trains_only_its_tasks(tiny: Path) -> None:
-    ready = prepare(demo_recipe(tiny, 'stages.0.tasks=["similarity"]'), None)
+    ready = prepare(demo_recipe(tiny, 'stages.0.tasks=["similarity"]'))
     head = ready.model.task("sentiment").head.output.weight.clone()  # type: ignore[union-attr,operator]
     steps = list(Loop(ready.model, ready.learning))
     assert {name for step in steps for name in step.losses} == {"similarity"}
@@ -76,7 +76,7 @@ def test_two_half_batches_accumulated_equal_one_whole(tiny: Path) -> None:
             tiny, 'tasks=["sentiment"]', f"tasks.sentiment.batch_size={batch_size}",
             f"optimizer.gradient_accumulation_steps={accumulate}", "tasks.sentiment.head.dropout=0", "optimizer.warmup_ratio=0",
         )  # fmt: skip
-        ready = prepare(recipe, None)
+        ready = prepare(recipe)
         for module in ready.model.modules():
             if hasattr(module, "rate"):
                 module.rate = 0.0
@@ -241,13 +241,13 @@ def test_a_users_own_task_with_string_labels_and_balanced_weights(tiny: Path, tm
 def test_an_epoch_is_one_pass_over_as_many_examples_as_there_are(tiny: Path) -> None:
     # 400 + 320 + 320 examples in batches of 32: 13 + 10 + 10 batches, four to a step
     ready = prepare(
-        read_recipe("demo", [f"backbone={tiny}", "optimizer.gradient_accumulation_steps=4", "stages.0.epochs=2"]), None
+        read_recipe("demo", [f"backbone={tiny}", "optimizer.gradient_accumulation_steps=4", "stages.0.epochs=2"])
     )
     assert [plan.steps for plan in ready.learning.plans] == [2 * 9]
 
 
 def test_tasks_of_one_size_are_not_read_in_the_same_order(tiny: Path) -> None:
-    ready = prepare(demo_recipe(tiny, "tasks.other.task=demo/similarity"), None)
+    ready = prepare(demo_recipe(tiny, "tasks.other.task=demo/similarity"))
     first, second = (ready.learning.loaders[name].draw(32, 128).labels_B for name in ("similarity", "other"))
     assert first is not None and second is not None and not torch.equal(first, second)
 
@@ -258,7 +258,7 @@ def test_a_backbone_with_one_segment_reads_pairs_only_apart(tiny: Path, tmp_path
     folder = tmp_path / "single"
     save_backbone(folder, tiny_bert(0, replace(tiny_config(), type_vocab_size=1)), tiny_tokenizer(folder))
     with pytest.raises(UserError, match="only one segment"):
-        prepare(demo_recipe(folder), None)
+        prepare(demo_recipe(folder))
     run_all(demo_recipe(folder, "defaults.pairing=bi_encoder"), tmp_path / "run")
 
 
@@ -303,7 +303,7 @@ def test_one_file_may_have_the_labels_of_several_tasks_some_of_them_missing(tiny
     (tmp_path / "stars.toml").write_text(f'kind = "score"\nrange = [0, 4]\nlabel = "stars"\n{common}', "utf-8")
     tasks = ["tasks.spam.task=" + str(tmp_path / "spam.toml"), "tasks.stars.task=" + str(tmp_path / "stars.toml")]
     recipe = read_recipe("demo", [f"backbone={tiny}", 'tasks=["spam", "stars"]', *tasks, "stages.0.epochs=1"])
-    ready = prepare(recipe, None)
+    ready = prepare(recipe)
     found = {name: len(ready.train[name].examples) + len(ready.dev[name].examples) for name in ("spam", "stars")}
     assert found == {"spam": 80, "stars": 90}
     _, finished = run_all(recipe, tmp_path / "run")
@@ -312,7 +312,7 @@ def test_one_file_may_have_the_labels_of_several_tasks_some_of_them_missing(tiny
 
 def test_moments_are_kept_over_stages_and_frozen_parts_stay(tiny: Path) -> None:
     stages = 'stages=[{epochs = 1, steps_per_epoch = 2, trainable = "all"}, {epochs = 1, steps_per_epoch = 2, trainable = "heads"}]'
-    ready = prepare(demo_recipe(tiny, 'tasks=["sentiment"]', stages), None)
+    ready = prepare(demo_recipe(tiny, 'tasks=["sentiment"]', stages))
     loop = Loop(ready.model, ready.learning)
     for _ in range(2):
         loop.step()

@@ -3,13 +3,14 @@
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 
 from minbert.config.recipe import Recipe
 from minbert.config.task import Task
-from minbert.data.dataset import Dataset, example_keys
+from minbert.data.dataset import Dataset
+from minbert.data.source import DEFAULT_SOURCE, DataSource
+from minbert.data.text_keys import example_keys
 from minbert.training.prepare import Prepared, Split, prepare
 
 
@@ -49,9 +50,9 @@ class Report:
     steps: int
 
 
-def check_recipe(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False) -> Report:
+def check_recipe(recipe: Recipe, source: DataSource = DEFAULT_SOURCE) -> Report:
     """All that a training run does before its first step, and a look at the data."""
-    ready = prepare(recipe, data_root, skip_bad_rows)
+    ready = prepare(recipe, source)
     keys = {(part, name): example_keys(each.examples.texts) for part, name, each in parts_of(ready)}
     parts = [report_part(ready, part, name, each, keys[part, name]) for part, name, each in parts_of(ready)]
     leaks = [

@@ -74,10 +74,11 @@ def compare(
     from minbert.comparison.conclude import conclude
     from minbert.comparison.engines import ENGINES
     from minbert.comparison.transfer import sharing_variants
+    from minbert.data.source import DataSource
     from minbert.report import write_comparison
 
     # absolute: the trainings may run elsewhere
-    data_root = data_root and data_root.resolve()
+    source = DataSource(data_root and data_root.resolve(), skip_bad_rows)
     if backbone is not None and Path(backbone).is_dir():
         backbone = str(Path(backbone).resolve())
     overrides = [*(set_ or []), *([f"backbone={backbone}"] if backbone else [])]
@@ -87,9 +88,9 @@ def compare(
     chosen = baseline or recipes[0]
     own = next(variant for variant in variants if variant.label == chosen)
     besides = [] if sharing == "none" else sharing_variants(own, matrix=sharing == "matrix")
-    work = Comparison(out, variants, read_seeds(seeds), read_budget(budget, steps), besides, skip_bad_rows)
-    work.check(data_root)
-    with saved_when_stopped(), closing(work.train(ENGINES[engine](out, jobs), data_root, chosen)) as events:
+    work = Comparison(out, variants, read_seeds(seeds), read_budget(budget, steps), besides, source)
+    work.check()
+    with saved_when_stopped(), closing(work.train(ENGINES[engine](out, jobs), chosen)) as events:
         watch_trials(events)
     results = conclude(out)
     write_comparison(results, out)

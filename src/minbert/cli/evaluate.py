@@ -34,8 +34,8 @@ def evaluate(
 
     Example: minbert evaluate runs/baseline --data sst=more-reviews.csv --json
     """
-    from minbert.data.dataset import read_dataset
     from minbert.data.overall import overall
+    from minbert.data.source import DataSource
     from minbert.inference.predictor import load_predictor
     from minbert.runs.directory import declared_overall, dev_rows
     from minbert.runs.scoring import Scoring
@@ -45,10 +45,9 @@ def evaluate(
     for name in named:
         predictor.task(name)
     tasks = {name: task for name, task in predictor.tasks.items() if not named or name in named}
+    source = DataSource(data_root, skip_bad_rows)
     rows = {
-        name: read_dataset(Path(named[name]), task, skip_bad_rows=skip_bad_rows)
-        if name in named
-        else dev_rows(run, task, data_root, skip_bad_rows)
+        name: source.read_file(Path(named[name]), task) if name in named else dev_rows(run, task, source)
         for name, task in tasks.items()
     }
 

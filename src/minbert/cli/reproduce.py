@@ -53,6 +53,7 @@ def reproduce(
     from minbert.comparison.published import REPORTS_OVERALL, choose_rows, read_published
     from minbert.comparison.reproduce import Reproduction, Settings
     from minbert.data.overall import describe_overall
+    from minbert.data.source import DataSource
     from minbert.durations import parse_duration
 
     letters = list(read_published()) if which == "all" else [which]
@@ -61,8 +62,8 @@ def reproduce(
         limit = None if budget == FULL else parse_duration(budget)
     except ValueError as wrong:
         raise UserError(f"--budget: {wrong}.", "Write for example 90s, 5m or 1h.") from None
-    work = Reproduction(chosen, Settings(out, "" if backbone == OWN else backbone, limit, seed, data_root))
-    work.comparison.check(data_root)
+    work = Reproduction(chosen, Settings(out, "" if backbone == OWN else backbone, limit, seed, DataSource(data_root)))
+    work.comparison.check()
     file = report or out / "report.md"
     with saved_when_stopped(), closing(work.train(Local(out, jobs))) as events:
         watch_trials(reported(work, events, file))

@@ -19,6 +19,7 @@ def resume(
 
     Example: minbert resume runs/baseline
     """
+    from minbert.data.source import DataSource
     from minbert.runs.fit import SaveEvery
     from minbert.runs.run import resume_run
 
@@ -27,6 +28,6 @@ def resume(
     follow(
         run,
         lambda stop_requested: resume_run(
-            run, data_root=data_root, profile=profile, every=every, stop_requested=stop_requested
+            run, source=DataSource(data_root), profile=profile, every=every, stop_requested=stop_requested
         ),
     )

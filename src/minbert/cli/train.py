@@ -40,6 +40,7 @@ def train(
     Example: minbert train baseline --data-root data --out runs/baseline
     """
     from minbert.config.loading import read_recipe
+    from minbert.data.source import DataSource
     from minbert.runs.fit import SaveEvery
     from minbert.runs.run import resume_run, start_run
 
@@ -47,17 +48,15 @@ def train(
     chosen = read_recipe(recipe, overrides)
     console.print(f"[bold]{plain(recipe)}[/] on {plain(chosen.backbone)}: {', '.join(chosen.tasks)}")
     every = SaveEvery.parse(save_every, keep)
+    source = DataSource(data_root, skip_bad_rows)
 
     def events(stop_requested: Stopping) -> "Iterator[Event]":
         if resume:
-            return resume_run(
-                out, chosen, data_root=data_root, profile=profile, every=every, stop_requested=stop_requested
-            )
+            return resume_run(out, chosen, source=source, profile=profile, every=every, stop_requested=stop_requested)
         return start_run(
             chosen,
             out,
-            data_root=data_root,
-            skip_bad_rows=skip_bad_rows,
+            source=source,
             force=force,
             profile=profile,
             every=every,

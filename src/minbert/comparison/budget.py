@@ -4,9 +4,9 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from minbert.config.recipe import Recipe
+from minbert.data.source import DEFAULT_SOURCE, DataSource
 from minbert.training.loop import Loop
 from minbert.training.prepare import Prepared, prepare, read_data
 from minbert.training.samplers import Sampler, Supply
@@ -24,18 +24,18 @@ Draw = tuple[str, ...]
 Kind = tuple[str, Draw]
 
 
-def share_for(recipe: Recipe, seconds: float, data_root: Path | None = None, skip_bad_rows: bool = False) -> float:
+def share_for(recipe: Recipe, seconds: float, source: DataSource = DEFAULT_SOURCE) -> float:
     """How much of each epoch can be trained in this time, reading and measuring not counted."""
-    ready = prepare(recipe, data_root, skip_bad_rows)
+    ready = prepare(recipe, source)
     each = time_kinds(ready)
     sizes = {name: len(part.examples) for name, part in ready.train.items()}
     lengths = {name: ready.model.task(name).max_length for name in ready.train}
     return largest_share(recipe, sizes, lengths, seconds, each)
 
 
-def share_for_steps(recipe: Recipe, steps: int, data_root: Path | None = None, skip_bad_rows: bool = False) -> float:
+def share_for_steps(recipe: Recipe, steps: int, source: DataSource = DEFAULT_SOURCE) -> float:
     """How much of each epoch is trained in so many steps of the optimizer."""
-    tasks, train, _ = read_data(recipe, data_root, skip_bad_rows)
+    tasks, train, _ = read_data(recipe, source)
     sizes = {name: len(examples) for name, examples in train.items()}
     lengths = {name: recipe.tasks[name].max_length or task.max_length for name, task in tasks.items()}
     return largest_share(recipe, sizes, lengths, steps * recipe.optimizer.gradient_accumulation_steps)

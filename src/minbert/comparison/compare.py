@@ -19,6 +19,7 @@ from minbert.comparison.store import Store
 from minbert.comparison.transfer import Variant
 from minbert.comparison.trial import Trial, failure_reason, make_trial, read_result
 from minbert.config.recipe import Recipe
+from minbert.data.source import DEFAULT_SOURCE, DataSource
 from minbert.encoder.hub import find_backbone
 from minbert.encoder.pretrained import read_config
 from minbert.errors import UserError
@@ -52,13 +53,11 @@ class Budget:
             None if self.steps is None else max(1, round(self.steps * share)),
         )
 
-    def share_of(self, recipe: Recipe, data_root: Path | None, skip_bad_rows: bool) -> float:
+    def share_of(self, recipe: Recipe, source: DataSource) -> float:
         """How much of each epoch of a recipe that is, here."""
         if self.steps is not None:
-            return share_for_steps(recipe, self.steps, data_root, skip_bad_rows)
-        return (
-            recipe.epoch_fraction if self.seconds is None else share_for(recipe, self.seconds, data_root, skip_bad_rows)
-        )
+            return share_for_steps(recipe, self.steps, source)
+        return recipe.epoch_fraction if self.seconds is None else share_for(recipe, self.seconds, source)
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ class Comparison:
         seeds: Sequence[int],
         budget: Budget,
         sharing: Sequence[Variant] = (),
-        skip_bad_rows: bool = False,
+        source: DataSource = DEFAULT_SOURCE,
     ) -> None:
         """`sharing`: what is trained besides, to see what sharing does."""
         variants = [*compared, *sharing]
@@ -102,18 +101,18 @@ class Comparison:
         self.compared = [variant.label for variant in compared]
         self.seeds = tuple(seeds)
         self.budget = budget
-        self.skip_bad_rows = skip_bad_rows
+        self.source = source
 
     @cached_property
     def store(self) -> Store:
         return Store(self.folder / "results.sqlite")
 
-    def train(self, engine: Engine, data_root: Path | None, baseline: str) -> Generator[Told, None, None]:
+    def train(self, engine: Engine, baseline: str) -> Generator[Told, None, None]:
         """Train what is missing. A cell that failed before is tried again: its reason may be gone."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with closing(hold_lock(self.folder)):
-            shares, failed = yield from self.shares(data_root, engine)
-            trials = self.trials(data_root, shares)
+            shares, failed = yield from self.shares(engine)
+            trials = self.trials(shares)
             self.write_plan(trials, baseline)
             # one that could not be cut is whole in the plan, and would pass for an earlier training without a budget
             known = self.known([trial for trial in trials if trial.label not in failed])
@@ -128,33 +127,31 @@ class Comparison:
                         self.store.put(told)
                     yield told
 
-    def check(self, data_root: Path | None) -> None:
+    def check(self) -> None:
         """A mistake in any recipe, or a missing file, is found before anything is trained."""
         for variant in self.variants.values():
             recipe = variant.recipe
             outline(recipe, recipe.read_tasks(), read_config(find_backbone(recipe.backbone))[0])
-            self.asked(variant, data_root)
+            self.asked(variant)
 
-    def trials(self, data_root: Path | None, shares: Mapping[str, float]) -> list[Trial]:
+    def trials(self, shares: Mapping[str, float]) -> list[Trial]:
         """Every variant with every seed, cut to the budget; whole where nobody knows how much of it fits."""
         cut = {label: variant.recipe for label, variant in self.variants.items()}
         if self.budget != Budget():
             cut |= {label: within(cut[label], share) for label, share in shares.items()}
         return [
-            make_trial(label, replace(recipe, seed=seed), data_root, self.skip_bad_rows)
+            make_trial(label, replace(recipe, seed=seed), self.source)
             for seed in self.seeds
             for label, recipe in cut.items()
         ]
 
-    def shares(
-        self, data_root: Path | None, engine: Engine
-    ) -> Generator[Sizing, None, tuple[dict[str, float], dict[str, str]]]:
+    def shares(self, engine: Engine) -> Generator[Sizing, None, tuple[dict[str, float], dict[str, str]]]:
         """How much of each epoch every variant may train, measured once; and why it could not be found out."""
-        asked = {label: self.asked(variant, data_root) for label, variant in self.variants.items()}
+        asked = {label: self.asked(variant) for label, variant in self.variants.items()}
         kept = self.read_shares()
         # recipes that come to the same training are timed once: two shares would make two trainings of them
         unknown = {
-            asked[label]: (self.budget.part(variant.part), variant.recipe, data_root, self.skip_bad_rows)
+            asked[label]: (self.budget.part(variant.part), variant.recipe, self.source)
             for label, variant in self.variants.items()
             if asked[label] not in kept
         }
@@ -190,9 +187,9 @@ class Comparison:
             ) from None
         return kept
 
-    def asked(self, variant: Variant, data_root: Path | None) -> str:
+    def asked(self, variant: Variant) -> str:
         """What a share was found for: it is found once, so that a cell is known again."""
-        recipe = make_trial("", replace(variant.recipe, seed=0), data_root).key
+        recipe = make_trial("", replace(variant.recipe, seed=0), self.source).key
         return hashlib.sha256(repr((recipe, self.budget.part(variant.part))).encode()).hexdigest()
 
     def known(self, trials: Sequence[Trial]) -> dict[str, TrialResult]:

@@ -11,6 +11,7 @@ from minbert.comparison.published import METRICS, Row, overall_of
 from minbert.comparison.results import TrialResult
 from minbert.comparison.transfer import Variant
 from minbert.config.loading import read_recipe
+from minbert.data.source import DEFAULT_SOURCE, DataSource
 from minbert.runs.directory import read_run
 
 MISSING = "not trained yet"
@@ -26,7 +27,7 @@ class Settings:
     # seconds of training a row; None: the recipes as they are
     budget: float | None = None
     seed: int = 0
-    data_root: Path | None = None
+    source: DataSource = DEFAULT_SOURCE
 
 
 @dataclass(frozen=True)
@@ -94,10 +95,12 @@ class Reproduction:
                 first[key] = row.id
             self.jobs[row.id] = jobs
         variants = {job.label: job for jobs in self.jobs.values() for job in jobs}
-        self.comparison = Comparison(settings.out, [*variants.values()], [settings.seed], Budget(settings.budget))
+        self.comparison = Comparison(
+            settings.out, [*variants.values()], [settings.seed], Budget(settings.budget), source=settings.source
+        )
 
     def train(self, engine: Engine) -> Generator[Told, None, None]:
-        return self.comparison.train(engine, self.settings.data_root, next(iter(self.comparison.variants)))
+        return self.comparison.train(engine, next(iter(self.comparison.variants)))
 
     def results(self) -> dict[str, TrialResult]:
         """What has come of the trainings so far, by their names."""

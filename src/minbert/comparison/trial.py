@@ -15,7 +15,7 @@ from pathlib import Path
 
 from minbert.comparison.results import TrialCost, TrialResult
 from minbert.config.recipe import Recipe
-from minbert.data.dataset import locate
+from minbert.data.source import DEFAULT_SOURCE, DataSource, SplitName
 from minbert.encoder.hub import find_backbone
 from minbert.encoder.pretrained import read_config
 from minbert.errors import UserError
@@ -44,24 +44,24 @@ class Trial:
     key: str
     label: str
     recipe: Recipe
-    data_root: Path | None = None
-    # no part of what it is known by: where it matters, a training without it has no result
-    skip_bad_rows: bool = False
+    # whether it skips bad rows is not part of the key: where it matters, a trial that does not has no result
+    source: DataSource = DEFAULT_SOURCE
 
     def folder(self, comparison: Path) -> Path:
         return comparison / "trials" / self.key
 
 
-def make_trial(label: str, recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False) -> Trial:
-    return Trial(trial_content(recipe, data_root)[:20], label, recipe, data_root, skip_bad_rows)
+def make_trial(label: str, recipe: Recipe, source: DataSource = DEFAULT_SOURCE) -> Trial:
+    return Trial(trial_content(recipe, source)[:20], label, recipe, source)
 
 
-def trial_content(recipe: Recipe, data_root: Path | None) -> str:
+def trial_content(recipe: Recipe, source: DataSource = DEFAULT_SOURCE) -> str:
     """One name for the same recipe on the same data and weights, wherever their files lie."""
     tasks = recipe.read_tasks()
     table = comparable_config(resolved_config(recipe, tasks))
-    files = [(task, part) for task in tasks.values() for part in ("train", "dev") if getattr(task.files, part)]
-    data = [(task.name, part, file_sha256(locate(task, part, data_root))) for task, part in files]
+    splits: tuple[SplitName, ...] = ("train", "dev")
+    files = [(task, split) for task in tasks.values() for split in splits if getattr(task.files, split)]
+    data = [(task.name, split, file_sha256(source.locate(task, split))) for task, split in files]
     weights = [(path.name, file_sha256(path)) for path in backbone_files(find_backbone(recipe.backbone))]
     teachers = []
     for stage in table["stages"]:
@@ -85,7 +85,7 @@ def train_trial(trial: Trial, comparison: Path, tell: Tell, stop_requested: Stop
     if done is not None:
         return done
     try:
-        if trial_content(trial.recipe, trial.data_root)[: len(trial.key)] != trial.key:
+        if trial_content(trial.recipe, trial.source)[: len(trial.key)] != trial.key:
             raise UserError("its data or weights have changed since it was asked for.")
         wait_until_free(run)
         for event in train_events(trial, run, stop_requested):
@@ -146,7 +146,7 @@ def resumed_or_started(trial: Trial, run: Path, begun: bool, stop_requested: Sto
     """What was begun goes on; where that is refused, as of a teacher that lies elsewhere now, it begins again."""
     every = SaveEvery(seconds=SAVE_EVERY)
     if begun:
-        events = resume_run(run, trial.recipe, data_root=trial.data_root, every=every, stop_requested=stop_requested)
+        events = resume_run(run, trial.recipe, source=trial.source, every=every, stop_requested=stop_requested)
         try:
             first = next(events)
         except UserError:
@@ -158,8 +158,7 @@ def resumed_or_started(trial: Trial, run: Path, begun: bool, stop_requested: Sto
     yield from start_run(
         trial.recipe,
         run,
-        data_root=trial.data_root,
-        skip_bad_rows=trial.skip_bad_rows,
+        source=trial.source,
         force=True,
         every=every,
         stop_requested=stop_requested,

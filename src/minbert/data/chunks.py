@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minbert.config.task import Task
-from minbert.data.dataset import Dataset, RejectedRow, row_of
+from minbert.data.dataset import Dataset, row_of
 from minbert.data.readers import ColumnReader
+from minbert.data.rejects import RejectedRow
 from minbert.errors import UserError
 
 # A chunk ends with the row that reaches one of these: enough rows for batches of similar length, few enough characters

@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 import tempfile
+import threading
 import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +20,8 @@ FORMATS = ("csv", "tsv", "jsonl", "parquet")
 # all that follows: this much of it is read, and kept in memory, before the row is given up.
 LONGEST_FIELD = 2**24
 LONGEST_LINE = 2**25
-csv.field_size_limit(LONGEST_FIELD)
+# csv has one limit for the whole process: it is raised for one record at a time
+CSV_LIMIT = threading.Lock()
 # of a parquet file: rows that are decoded at once, and bytes of a column that are read at once
 PARQUET_ROWS = 1024
 BUFFER = 2**20
@@ -102,7 +104,7 @@ class ColumnReader:
         source = RecordLines(file, first)
         reader = csv.reader(source, delimiter=delimiter, strict=True)
         try:
-            header = next(reader)
+            header = next_record(reader)
         except csv.Error as wrong:
             raise UserError(f"{self.path}:1: broken quoting in the header line: {wrong}") from None
         require(self.path, self.columns, header)
@@ -111,7 +113,7 @@ class ColumnReader:
         while True:
             line = source.begin()
             try:
-                row = next(reader)
+                row = next_record(reader)
             except StopIteration:
                 return
             except csv.Error as wrong:
@@ -178,6 +180,16 @@ class ColumnReader:
                         yield self._rows, list(row)
             except (pyarrow.ArrowException, OSError) as wrong:
                 raise UserError(f"{self.path}: not a whole parquet file: {wrong}") from None
+
+
+def next_record(reader: Iterator[list[str]]) -> list[str]:
+    """The next record of a csv reader, with fields of up to LONGEST_FIELD characters."""
+    with CSV_LIMIT:
+        before = csv.field_size_limit(LONGEST_FIELD)
+        try:
+            return next(reader)
+        finally:
+            csv.field_size_limit(before)
 
 
 def read_columns(path: Path, columns: Sequence[str], id_column: str, delimiter: str = "") -> Iterator[FileRow]:

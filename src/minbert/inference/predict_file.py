@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from minbert.data.chunks import Chunk, empty_chunk, read_chunks, reader_for
-from minbert.data.dataset import RejectedRow
 from minbert.data.readers import ColumnReader, format_of
+from minbert.data.rejects import RejectedRow
 from minbert.errors import UserError
 from minbert.inference.ensemble import Member, member_tasks
 from minbert.inference.formats import (

@@ -28,7 +28,8 @@ from minbert.training.prepare import Prepared
 from minbert.config.overall import OverallTerm, overall_from
 from minbert.config.recipe import Recipe
 from minbert.training.resolve import resolve_recipe
-from minbert.data.dataset import Dataset, locate, read_dataset, read_split
+from minbert.data.dataset import Dataset
+from minbert.data.source import DataSource
 from minbert.config.task import Task, read_task
 
 
@@ -90,7 +91,7 @@ def read_run(path: Path) -> dict[str, Any]:
     return run
 
 
-def run_metadata(ready: Prepared, skip_bad_rows: bool) -> dict[str, Any]:
+def run_metadata(ready: Prepared, source: DataSource) -> dict[str, Any]:
     """What a reader needs to know to trust the numbers or to get them again."""
     data = {
         f"{name} {part}": rows[name].examples.path
@@ -108,7 +109,7 @@ def run_metadata(ready: Prepared, skip_bad_rows: bool) -> dict[str, Any]:
         "backbone": ready.recipe.backbone,
         "device": str(ready.model.device),
         "computes_in": str(ready.model.bert.dtype).removeprefix("torch."),
-        "skip_bad_rows": skip_bad_rows,
+        "skip_bad_rows": source.skip_bad_rows,
         "versions": {name: version(name) for name in ("torch", "tokenizers")}
         | {"minbert": __version__, "python": platform.python_version()},
         "recipe": recipe,
@@ -209,16 +210,14 @@ def remove_checkpoints(path: Path) -> None:
     shutil.rmtree(path / "checkpoints", ignore_errors=True)
 
 
-def dev_rows(path: Path, task: Task, data_root: Path | None, skip_bad_rows: bool) -> Dataset:
+def dev_rows(path: Path, task: Task, source: DataSource) -> Dataset:
     """The dev rows of a run's task: the files it was measured on, or those of the same names below a data root."""
     if not (path / "run.json").is_file():
         raise UserError(
             f"{path}: a model without its run, so its dev files are not known.", "Name a file: --data TASK=FILE"
         )
-    skip = skip_bad_rows or bool(read_run(path).get("skip_bad_rows"))
-    if data_root is None or task.files.dev is None or not (data_root / task.files.dev).is_file():
+    source = replace(source, skip_bad_rows=source.skip_bad_rows or bool(read_run(path).get("skip_bad_rows")))
+    if source.root is None or task.files.dev is None or not (source.root / task.files.dev).is_file():
         # nothing of that name below the data root: the very files of the run
         task = replace(task, files=read_task(task.name, str((path / "tasks" / f"{task.name}.toml").resolve())).files)
-    if task.files.dev is None:
-        return read_split(task, data_root, skip_bad_rows=skip)[2]
-    return read_dataset(locate(task, "dev", data_root), task, skip_bad_rows=skip)
+    return source.read(task, "dev")

@@ -16,6 +16,7 @@ from minbert.runs.events import Event, Finished, Started, Stopped
 from minbert.runs.fit import StopRequest, Fit, SaveEvery, scoring_of
 from minbert.encoder.device import matrix_rate
 from minbert.data.overall import overall
+from minbert.data.source import DEFAULT_SOURCE, DataSource
 from minbert.training.prepare import Prepared, prepare
 from minbert.config.recipe import Recipe
 from minbert.inference.saved_model import load_model
@@ -33,8 +34,7 @@ def start_run(
     recipe: Recipe,
     out: Path,
     *,
-    data_root: Path | None = None,
-    skip_bad_rows: bool = False,
+    source: DataSource = DEFAULT_SOURCE,
     force: bool = False,
     measure_before: bool = False,
     profile: bool = False,
@@ -46,8 +46,8 @@ def start_run(
     `asked` is looked at after each step: the number of a signal makes it save everything and raise Stopped.
     """
     directory.check_new_directory(out, force)
-    ready = prepare(recipe, data_root, skip_bad_rows)
-    about = directory.run_metadata(ready, skip_bad_rows)
+    ready = prepare(recipe, source)
+    about = directory.run_metadata(ready, source)
     directory.create_run(out, about, force)
     with directory.lock_run(out):
         directory.write_recipe(out, ready)
@@ -59,7 +59,7 @@ def resume_run(
     out: Path,
     recipe: Recipe | None = None,
     *,
-    data_root: Path | None = None,
+    source: DataSource = DEFAULT_SOURCE,
     profile: bool = False,
     every: SaveEvery = EVERY_TEN_MINUTES,
     stop_requested: StopRequest = nobody,
@@ -76,9 +76,9 @@ def resume_run(
     if about["state"] == "finished":
         raise UserError(f"{out}: this run is finished.", f"`minbert evaluate {out}` shows its scores.")
     with directory.lock_run(out):
-        skip_bad_rows = bool(about.get("skip_bad_rows"))
-        ready = prepare(recipe or read_recipe(str(out / "recipe.toml")), data_root, skip_bad_rows)
-        now = directory.run_metadata(ready, skip_bad_rows)
+        source = replace(source, skip_bad_rows=bool(about.get("skip_bad_rows")))
+        ready = prepare(recipe or read_recipe(str(out / "recipe.toml")), source)
+        now = directory.run_metadata(ready, source)
         directory.check_same_run(out, about, now)
         for name, files in about["files"].items():
             # the model goes on saying where its data is as the recipe said it, not where it was found

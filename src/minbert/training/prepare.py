@@ -10,7 +10,10 @@ from minbert.config.recipe import Recipe
 from minbert.config.schema import build_technique
 from minbert.config.task import Task
 from minbert.data.batch import EncodedTexts
-from minbert.data.dataset import Dataset, balanced_weights, read_all, read_split
+from minbert.data.dataset import Dataset
+from minbert.data.labels import balanced_weights
+from minbert.data.rejects import read_all
+from minbert.data.source import DEFAULT_SOURCE, DataSource
 from minbert.data.tokenizer import Tokenizer
 from minbert.encoder.bert import Bert, BertConfig
 from minbert.encoder.dropout import DropoutGenerator
@@ -51,11 +54,11 @@ class Prepared:
     learning: Learning
 
 
-def prepare(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False) -> Prepared:
+def prepare(recipe: Recipe, source: DataSource = DEFAULT_SOURCE) -> Prepared:
     """Whatever a user can have got wrong is found here, before the first step."""
     backbone = find_backbone(recipe.backbone)
     outline(recipe, recipe.read_tasks(), read_config(backbone)[0])
-    tasks, train_rows, dev_rows = read_data(recipe, data_root, skip_bad_rows)
+    tasks, train_rows, dev_rows = read_data(recipe, source)
     model, text = build_model(recipe, tasks, backbone)
     model.to_device(recipe.precision)
 
@@ -169,13 +172,10 @@ def check_trainable(recipe: Recipe, model: Model) -> None:
     model.set_trainable("all")
 
 
-def read_data(
-    recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False
-) -> tuple[dict[str, Task], dict[str, Dataset], dict[str, Dataset]]:
+def read_data(recipe: Recipe, source: DataSource) -> tuple[dict[str, Task], dict[str, Dataset], dict[str, Dataset]]:
     """The tasks, with labels and class weights known, their training rows and their dev rows."""
     tasks, train, dev = {}, {}, {}
-    read = read_all(lambda task: read_split(task, data_root, skip_bad_rows=skip_bad_rows), recipe.read_tasks().values())
-    for task, train_rows, dev_rows in read:
+    for task, train_rows, dev_rows in read_all(source.read_splits, recipe.read_tasks().values()):
         name = task.name
         train[name], dev[name] = train_rows, dev_rows
         labels = train[name].labels
