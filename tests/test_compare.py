@@ -68,9 +68,10 @@ def test_another_row_is_another_training(tiny: Path, tmp_path: Path) -> None:
     first = trial_content(recipe)
     shutil.copytree(DEMO, tmp_path / "root/demo")
     assert trial_content(recipe, DataSource(tmp_path / "root")) == first
-    with (tmp_path / "root/demo/sentiment-train.csv").open("a", encoding="utf-8") as file:
+    shutil.copytree(DEMO, tmp_path / "more/demo")
+    with (tmp_path / "more/demo/sentiment-train.csv").open("a", encoding="utf-8") as file:
         file.write("one more row,0\n")
-    assert trial_content(recipe, DataSource(tmp_path / "root")) != first
+    assert trial_content(recipe, DataSource(tmp_path / "more")) != first
 
 
 def test_the_order_of_the_tasks_counts_and_watching_does_not(tiny: Path) -> None:
