@@ -68,8 +68,14 @@ def load_newest(folder: Path) -> tuple[Checkpoint | None, list[str]]:
             skipped.append(f"step {step} damaged, ignored: {wrong}")
             continue
         memory = json.loads((path / FILES[2]).read_text(encoding="utf-8"))
-        return Checkpoint(step, load_file(path / FILES[0]), lower(memory, load_file(path / FILES[1]))), skipped
+        weights, tensors = (read_whole(path / name) for name in FILES[:2])
+        return Checkpoint(step, weights, lower(memory, tensors)), skipped
     return None, skipped
+
+
+def read_whole(path: Path) -> dict[str, Tensor]:
+    """Copies: while a tensor is mapped from its file, Windows refuses to remove the file."""
+    return {name: tensor.clone() for name, tensor in load_file(path).items()}
 
 
 def faults(path: Path) -> Iterator[str]:

@@ -17,12 +17,12 @@ from contextlib import closing
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import tomli_w
 
 from minbert import __version__
-from minbert.files import differences, hold, sha256, write_json, write_text
+from minbert.files import Held, differences, hold, sha256, write_json, write_text
 from minbert.errors import UserError
 from minbert.training.prepare import Prepared
 from minbert.config.recipe import Recipe
@@ -46,7 +46,7 @@ def check_free(path: Path, force: bool) -> None:
         pass
 
 
-def locked(path: Path) -> closing[IO[str]]:
+def locked(path: Path) -> closing[Held]:
     """Only one process works in a run's directory."""
     return closing(hold(path))
 
