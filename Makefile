@@ -26,7 +26,7 @@ $(READY): pyproject.toml constraints.txt
 
 lock: $(READY)  ## write the versions that .venv has into constraints.txt
 	# Without the kind of build, as in torch 2.13.0+cpu: the index of most users has no such version.
-	{ grep '^#' constraints.txt; $(BIN)/pip freeze --exclude-editable | sed 's/+[a-z0-9.]*$$//'; } >constraints.txt.new
+	{ grep '^#' constraints.txt; $(BIN)/pip freeze --all --exclude pip --exclude-editable | sed 's/+[a-z0-9.]*$$//'; } >constraints.txt.new
 	mv constraints.txt.new constraints.txt
 	@touch $(READY)
 
