@@ -15,8 +15,8 @@ from typing import Any
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from minbert.encoder.pretrained import save_tensors
 from minbert.files import put_in_place, sha256, write_json
+from minbert.encoder.pretrained import save_tensors
 
 FORMAT = 1
 FILES = ("weights.safetensors", "memory.safetensors", "memory.json")

@@ -22,13 +22,13 @@ from typing import Any
 import tomli_w
 
 from minbert import __version__
-from minbert.config.recipe import Recipe
-from minbert.config.task import Task, read_task
-from minbert.data.dataset import Examples, locate, read_examples, read_split
-from minbert.errors import UserError
 from minbert.files import Held, differences, hold, sha256, write_json, write_text
+from minbert.errors import UserError
 from minbert.training.prepare import Prepared
+from minbert.config.recipe import Recipe
 from minbert.training.resolve import resolve_recipe
+from minbert.data.dataset import Examples, locate, read_examples, read_split
+from minbert.config.task import Task, read_task
 
 
 def check_free(path: Path, force: bool) -> None:

@@ -12,22 +12,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from minbert.config.task import Task
 from minbert.data.batch import Batch
-from minbert.data.metrics import direction, overall
+from minbert.runs.checkpoint import Checkpoint, save_checkpoint
+from minbert.training.gradient_conflict import Conflict, compare, gradient_of, in_batches
 from minbert.durations import seconds
 from minbert.errors import UserError
 from minbert.inference.loop import fill_answers
-from minbert.inference.saved_model import save_model
-from minbert.model.multitask import Model
-from minbert.runs.checkpoint import Checkpoint, save_checkpoint
 from minbert.runs.events import Evaluated, Event, Scores, Stopped
 from minbert.runs.metrics_log import Log
-from minbert.runs.profile import Profile
 from minbert.runs.scoring import Measured
-from minbert.training.gradient_conflict import Conflict, compare, gradient_of, in_batches
-from minbert.training.loop import Loop
+from minbert.data.metrics import direction, overall
+from minbert.model.multitask import Model
 from minbert.training.prepare import Part, Prepared
+from minbert.runs.profile import Profile
+from minbert.inference.saved_model import save_model
+from minbert.config.task import Task
+from minbert.training.loop import Loop
 
 # the number of the signal that asks a training to stop, if one does
 Asked = Callable[[], int | None]

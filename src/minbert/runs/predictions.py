@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from minbert.config.task import Task, label_key, read_task
-from minbert.data.metrics import Array
 from minbert.data.readers import is_unicode
 from minbert.errors import UserError
+from minbert.data.metrics import Array
+from minbert.config.task import Task, label_key, read_task
 
 # half of the last digit that probabilities are written with: 0.000000 in the file is not impossible
 LEAST = 5e-7
