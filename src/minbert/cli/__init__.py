@@ -1,6 +1,8 @@
 """The command `minbert`: one thin file a command. Heavy parts are imported by the command that needs them."""
 
 import importlib
+import io
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -68,6 +70,10 @@ def main() -> None:
     """Run the command line. A user's mistake is one message on standard error and exit code 2."""
     # as Ctrl-C does: leave through the code that tidies up and writes down what happened
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    for stream in (sys.stdout, sys.stderr) if os.name == "nt" else ():
+        if isinstance(stream, io.TextIOWrapper):
+            # into a file or a pipe, Windows writes in a code page that lacks many signs: a "?" is better than an end
+            stream.reconfigure(errors="replace")
     try:
         app()
     except UserError as wrong:
