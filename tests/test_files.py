@@ -15,7 +15,7 @@ import pytest
 
 from minbert import files
 from minbert.errors import UserError
-from minbert.files import HOLDER, LOCK, fsync_path, hold_lock, move_file, put_in_place, write_json, write_text
+from minbert.files import HOLDER, LOCK, fsync_path, hold_lock, move_file, replace_folder, write_json, write_text
 from minbert.inference import journal
 from minbert.inference.journal import Journal
 from minbert.runs.checkpoint import load_newest, save_checkpoint
@@ -167,7 +167,7 @@ def test_files_are_written_and_folders_swapped_on_windows(tmp_path: Path) -> Non
         aside = tmp_path / "model.tmp"
         aside.mkdir()
         write_json(aside / "a.json", text)
-        put_in_place(aside, tmp_path / "model")
+        replace_folder(aside, tmp_path / "model")
     assert (tmp_path / "model" / "a.json").read_text(encoding="utf-8") == '"new"\n'
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
     fsync_path(tmp_path)
