@@ -18,7 +18,7 @@ from minbert.errors import UserError
 from minbert.files import HOLDER, LOCK, fsync_path, hold_lock, move_file, replace_folder, write_json, write_text
 from minbert.inference import journal
 from minbert.inference.journal import Journal
-from minbert.runs.checkpoint import load_newest, save_checkpoint
+from minbert.runs.checkpoint import load_newest_checkpoint, save_checkpoint
 from minbert.runs.directory import is_locked
 from tests.tiny import tiny_bert
 
@@ -203,9 +203,9 @@ def test_a_job_ends_on_windows(tmp_path: Path) -> None:
 def test_a_checkpoint_that_was_loaded_can_be_replaced_on_windows(tmp_path: Path) -> None:
     bert = tiny_bert()
     save_checkpoint(tmp_path, 4, bert, {"moment": bert.embeddings.word.weight}, keep=1)
-    loaded, _ = load_newest(tmp_path)
+    loaded, _ = load_newest_checkpoint(tmp_path)
     save_checkpoint(tmp_path, 4, bert, {}, keep=1)
-    assert loaded is not None and loaded.memory["moment"].equal(bert.embeddings.word.weight)
+    assert loaded is not None and loaded.state["moment"].equal(bert.embeddings.word.weight)
 
 
 def test_a_process_that_died_is_described_without_signals_that_windows_lacks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ SMALL = """
 from pathlib import Path
 from minbert.comparison.trial import most_memory
 from minbert.errors import UserError
-from minbert.files import hold_lock, put_in_place, fsync_path, write_json
+from minbert.files import hold_lock, replace_folder, fsync_path, write_json
 folder = Path(sys.argv[1])
 write_json(folder / "a.json", {"b": 1})
 fsync_path(folder / "a.json")
@@ -44,7 +44,7 @@ else:
 held.close()
 hold_lock(folder).close()
 (folder / "new").mkdir()
-put_in_place(folder / "new", folder / "old")
+replace_folder(folder / "new", folder / "old")
 assert most_memory() == 0
 """
 
