@@ -103,7 +103,7 @@ def test_15_the_command_itself_killed_from_outside(minbert: Minbert, run: Path, 
     said = minbert(*words, output)
     assert said.code == 2 and "Go on with it: --resume. Or begin anew: --force." in said.err
     code, told, _ = end(start(*words, output, "--resume", rows=100))
-    assert code == 0 and "4,000 rows: 4,000 answered" in told
+    assert code == 0 and "4,000 rows: 4,000 predictions" in told
     assert output.read_bytes() == whole.read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv", "out.csv", "whole.csv"]
 
@@ -163,7 +163,7 @@ def test_16_bad_rows_are_listed_and_the_rest_is_answered(
     assert said.code == 3
     assert rejects_in(output) == rejects
     assert [row[-1] for row in answers_in(output, "review")] == ["1", "7", "9"]
-    assert "9 rows: 3 answered" in said.err and "6 rejected" in said.err
+    assert "9 rows: 3 predictions" in said.err and "6 rejected" in said.err
     counts = json.loads(minbert(*words, "--force", "--json", "--skip-bad-rows").out)
     assert (counts["rows"], counts["answered"], counts["rejected"]) == (9, 3, 6)
     assert minbert(*words, "--force", "--skip-bad-rows").code == 0
