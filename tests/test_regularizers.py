@@ -22,7 +22,7 @@ from minbert.config.task import Task
 from minbert.data.batch import Batch, collate, encode_texts
 from minbert.data.tokenizer import Tokenizer
 from minbert.encoder.bert import Bert
-from minbert.encoder.init import blank
+from minbert.encoder.init import empty_weights
 from minbert.errors import UserError
 from minbert.model.losses import LOSSES
 from minbert.model.multitask import Model
@@ -160,7 +160,7 @@ def test_its_memory_lets_another_go_on_in_its_place(spec: Spec, text: Tokenizer)
     for seed in range(2):
         shake(model, seed=seed)
         loss_with(model, [first], batch)
-        first.stepped()
+        first.after_step()
     kept, noise = copy.deepcopy(first.state()), model.bert.dropout_generator.state()
     # another seed and another start, as if nothing were known
     second = make(spec, model, "same", seed=1)
@@ -181,14 +181,14 @@ def test_what_goes_on_does_not_change_what_was_saved() -> None:
     second = make({"name": "smart", "bregman": 1.0}, model, "same")
     second.restore(saved)
     shake(model)
-    second.stepped()
+    second.after_step()
     for name, past in kept["past"].items():
         assert torch.equal(past, saved["past"][name])
 
 
 @pytest.mark.parametrize("name", REGULARIZERS)
 def test_it_can_be_checked_on_a_model_without_numbers(name: str) -> None:
-    with blank():
+    with empty_weights():
         model = Model(Bert(tiny_config()), {"same": TASKS["same"]}, {"same": PLAIN}, "test")
     assert make(name, model, "same").task == "same"
 
@@ -197,7 +197,7 @@ def test_it_can_be_checked_on_a_model_without_numbers(name: str) -> None:
 def test_what_answers_nothing_has_no_answers_to_compare(name: str) -> None:
     plan = TaskPlan(pairing="bi_encoder", head="vectors", loss="contrastive")
     with pytest.raises(
-        UserError, match=f"test: regularizer '{name}': compares answers, and this task's loss gives none"
+        UserError, match=f"test: regularizer '{name}': compares predictions, but this task's loss makes none"
     ):
         make(name, model_of("same", plan), "same")
 
@@ -420,7 +420,7 @@ def test_bregman_compares_with_the_running_mean_of_the_weights(text: Tokenizer) 
     answer_always(model, "same", math.log(3), 0.0)
     assert penalty() == pytest.approx(2 * APART, abs=1e-6)
     # half way, the log-odds are ln 3 / 2 and the odds the root of 3
-    smart.stepped()
+    smart.after_step()
     expected = (3 / 4 - math.sqrt(3) / (1 + math.sqrt(3))) * math.log(3) / 2
     assert penalty() == pytest.approx(2 * expected, abs=1e-6)
 

@@ -74,7 +74,7 @@ class View:
 
     def step(self, event: "Step") -> None:
         self.tokens += event.tokens
-        self.work += event.work
+        self.work += event.flops
         self.seconds += time.perf_counter() - self.last
         for name, loss in event.losses.items():
             # a running mean: single batches jump too much to be read
