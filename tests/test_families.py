@@ -1,6 +1,7 @@
 """One contract for each family, run over its whole dict, and the numbers of its members worked by hand."""
 
 import math
+import re
 from pathlib import Path
 from typing import Any, get_args
 
@@ -24,6 +25,7 @@ from minbert.model.losses.base import Loss
 from minbert.model.multitask import TaskModule
 from minbert.model.pairings import PAIRINGS
 from minbert.model.poolings import POOLINGS
+from minbert.training.registry import FAMILIES, Technique, list_techniques
 from tests.tiny import encoder_of
 
 # tests/test_objectives.py has what only trains the encoder
@@ -58,6 +60,16 @@ def close(actual: Tensor, expected: Any, within: float = 1e-6) -> bool:
 def seed() -> None:
     """Fresh parts draw their weights from torch's global generator."""
     torch.manual_seed(0)
+
+
+# ---- descriptions -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("each", list_techniques(), ids=lambda each: f"{each.family} {each.name}")
+def test_every_technique_is_described_by_a_plain_sentence_of_its_own(each: Technique) -> None:
+    assert FAMILIES[each.family][each.name].__dict__["__doc__"], "a docstring of the class, not of its module"
+    assert re.fullmatch(r"[A-Z1][^.]*(\([^)]*\))?\.", each.about), each.about
+    assert len([other for other in list_techniques() if other.about == each.about]) == 1
 
 
 # ---- poolings -----------------------------------------------------------------------------------------

@@ -33,8 +33,8 @@ def model_of(**plans: TaskPlan) -> Model:
 
 
 def answers(model: Model, name: str, folder: Path, texts: tuple[list[str], ...] = TEXTS) -> torch.Tensor:
-    text = tiny_tokenizer(folder)
-    sequences = encode_texts(text, texts[: len(TASKS[name].text)], model.task(name).layout, 32)
+    tokenizer = tiny_tokenizer(folder)
+    sequences = encode_texts(tokenizer, texts[: len(TASKS[name].text)], model.task(name).layout, 32)
     with torch.no_grad():
         return model.eval()(collate(name, sequences, None, np.arange(3)))
 

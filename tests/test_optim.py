@@ -123,6 +123,13 @@ def test_training_leaves_torchs_compiler_alone(tiny: Path, tmp_path: Path) -> No
     assert "compiler False" in said.stdout
 
 
+def test_the_fused_form_always_corrects_the_bias() -> None:
+    weight = torch.ones(1, requires_grad=True)
+    weight.grad = torch.ones(1)
+    with pytest.raises(ValueError, match="use AdamW for correct_bias=False"):
+        FusedAdamW([weight], correct_bias=False).step()
+
+
 def test_adamw_refuses_nonsense() -> None:
     with pytest.raises(ValueError, match="betas"):
         AdamW([torch.zeros(1, requires_grad=True)], betas=(0.9, 1.0))

@@ -39,7 +39,7 @@ def in_batches(task: str, sequences: EncodedTexts, labels: npt.NDArray[Any] | No
 def gradient_of(model: Model, batches: Sequence[Batch]) -> Gradient:
     """The gradient of the mean loss of one task's batches, one tensor for each of the encoder's weights.
 
-    It does not change the state of training; the model is left in evaluation mode.
+    It does not change the state of training.
     """
     weights = list(model.bert.parameters())
     rows = sum(batch.examples for batch in batches)
@@ -62,16 +62,18 @@ def add_optional(one: Tensor | None, other: Tensor | None) -> Tensor | None:
 def without_dropout(model: Model) -> Iterator[None]:
     """Inside: no dropout, the whole encoder trainable, and always the same random numbers (for masked tokens)."""
     dropout, weights = model.bert.dropout_generator, list(model.bert.parameters())
-    generator, trainable = dropout.generator, [weight.requires_grad for weight in weights]
-    model.eval()
-    model.bert.requires_grad_(True)
-    dropout.generator = torch.Generator(generator.device).manual_seed(0)
+    generator, trainable, training = dropout.generator, [weight.requires_grad for weight in weights], model.training
     try:
+        model.eval()
+        model.bert.requires_grad_(True)
+        dropout.generator = torch.Generator(generator.device).manual_seed(0)
         yield
     finally:
         dropout.generator = generator
         for weight, was in zip(weights, trainable, strict=True):
             weight.requires_grad_(was)
+        # after the weights: which of its modules train depends on them
+        model.train(training)
 
 
 def gradient_cosines(gradients: Mapping[str, Gradient]) -> GradientCosines:
