@@ -51,7 +51,7 @@ def test_teachers_are_averaged_over_those_that_have_the_task_on_the_very_rows(ru
     teachers = Teachers(
         Distillation(teachers=tuple(map(str, runs))), {name: ready.tasks[name]}, {name: part.examples.texts}, "x.toml"
     )
-    batch = ready.learning.loaders[name].draw(8, 128)
+    batch = ready.setup.loaders[name].draw(8, 128)
     singles = []
     for run in runs:
         model, text = load_model(run)
@@ -67,7 +67,7 @@ def test_the_teachers_weight_goes_from_start_to_end_over_the_stage(runs: list[Pa
     name = "similarity"
     texts = {name: ready.train[name].examples.texts}
     teachers = Teachers(Distillation(teachers=(str(runs[0]),), start=0.8, end=0.2), ready.tasks, texts, "x.toml")
-    batch = ready.learning.loaders[name].draw(8, 128)
+    batch = ready.setup.loaders[name].draw(8, 128)
     ready.model.eval()
     output, loss, by_labels = ready.model(batch), ready.model.task(name).loss, torch.tensor(10.0)
     by_teachers = (loss.predict(output) - teachers.predict(batch)).square().mean()
@@ -80,8 +80,8 @@ def test_a_student_comes_to_answer_as_its_teacher_does(runs: list[Path], tiny: P
     stage = f'stages=[{{epochs = 1, steps_per_epoch = 60, distillation = {{teachers = ["{runs[0]}"], end = 1.0}}}}]'
     recipe = demo_recipe(tiny, 'tasks=["sentiment"]', stage, "seed=7", "optimizer.learning_rate=1e-3")
     ready = prepare(recipe, None)
-    teachers = ready.learning.teachers[0]
-    batch = ready.learning.loaders["sentiment"].draw(64, 128)
+    teachers = ready.setup.teachers[0]
+    batch = ready.setup.loaders["sentiment"].draw(64, 128)
 
     def apart() -> float:
         ready.model.eval()
@@ -89,7 +89,7 @@ def test_a_student_comes_to_answer_as_its_teacher_does(runs: list[Path], tiny: P
             return distance(ready.model.predict(batch), teachers.predict(batch), 1.0).item()
 
     before = apart()
-    for _ in Loop(ready.model, ready.learning):
+    for _ in Loop(ready.model, ready.setup):
         pass
     assert apart() < before / 2
 

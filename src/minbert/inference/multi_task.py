@@ -6,7 +6,7 @@ import torch
 
 from minbert.data.batch import EncodedTexts, length_batches
 from minbert.data.tokenizer import Tokenizer, Tokens, max_characters
-from minbert.encoder.bert import NO_PORTS, Reads
+from minbert.encoder.bert import NO_HOOKS, Reads
 from minbert.inference.formats import TaskPredictions
 from minbert.inference.loop import BUDGET, empty_predictions, encode_for_task
 from minbert.model.multitask import Model
@@ -32,7 +32,7 @@ def sharing(model: Model, names: Sequence[str]) -> list[list[str]]:
     groups: dict[object, list[str]] = {}
     for name in names:
         parts = model.task(name)
-        alike = parts.ports is NO_PORTS and type(parts.pairing).encode is Pairing.encode
+        alike = parts.hooks is NO_HOOKS and type(parts.pairing).encode is Pairing.encode
         key = (parts.task.text, parts.layout, parts.max_length) if alike else name
         groups.setdefault(key, []).append(name)
     return list(groups.values())
@@ -76,7 +76,7 @@ def fill_group(
         model.eval()
         with torch.inference_mode():
             packed = sequences.pack(rows).to(model.device)
-            x_TD = encoding.pairing.encode(model.bert, packed, reads, encoding.ports)
+            x_TD = encoding.pairing.encode(model.bert, packed, reads, encoding.hooks)
             for name, part in parts.items():
                 own_TD = x_TD if part.reads == reads else x_TD.index_select(0, packed.starts_S)
                 output_BO = part(own_TD, packed.firsts if part.reads == "first" else packed).float()

@@ -12,7 +12,7 @@ from minbert.config.recipe import Precision, TaskPlan
 from minbert.config.schema import fill_settings
 from minbert.config.task import task_from
 from minbert.data.tokenizer import Tokenizer
-from minbert.encoder.init import seeded
+from minbert.encoder.init import seeded_init
 from minbert.encoder.pretrained import load_backbone, save_backbone, save_tensors
 from minbert.errors import UserError
 from minbert.files import replace_folder, write_json
@@ -66,7 +66,7 @@ def load_model(path: Path, precision: Precision = "auto") -> tuple[Model, Tokeni
         name: fill_settings(TaskPlan, entry["plan"], where, f"task '{name}'") for name, entry in saved["tasks"].items()
     }
     bert, text = load_backbone(folder)
-    with seeded(0):  # the fresh heads are replaced at once, but making them draws random numbers
+    with seeded_init(0):  # the fresh heads are replaced at once, but making them draws random numbers
         model = Model(bert, tasks, plans, where)
     path = folder / "tasks.safetensors"
     try:
