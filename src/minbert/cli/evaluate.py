@@ -52,7 +52,7 @@ def evaluate(
         for name, task in tasks.items()
     }
 
-    def fill(name: str, answers: "npt.NDArray[Any]") -> "Iterator[int]":
+    def fill(name: str, answers: "npt.NDArray[Any]") -> "Iterator[float]":
         return predictor.fill(name, rows[name].texts, answers)
 
     scores = watch_measuring(Scoring(tasks, rows, fill))

@@ -79,7 +79,9 @@ def predict(
     elif input_ is not None and output is not None and text is None:
         check_paths(input_, output, format_)
         names = [name.strip() for name in (tasks or task or "").split(",")]
-        bulk = load_predictor(run, precision).bulk(names, input_, output, form=format_, resume=resume, force=force)
+        bulk = load_predictor(run, precision).bulk(
+            names, input_, output, output_format=format_, resume=resume, force=force
+        )
         answer_file(bulk, skip_bad_rows, as_json)
     else:
         raise UserError(
@@ -106,10 +108,10 @@ def answer_file(bulk: "FilePrediction", skip_bad_rows: bool, as_json: bool) -> N
     rejects = rejects_of(bulk.output)
     if as_json:
         files = {"output": str(bulk.output), "rejects": str(rejects) if done.rejected else None}
-        counts = {"rows": done.rows, "answered": done.answered, "rejected": done.rejected, "truncated": done.truncated}
+        counts = {"rows": done.rows, "answered": done.written, "rejected": done.rejected, "truncated": done.truncated}
         typer.echo(json.dumps(counts | files))
     else:
-        errors.print(f"{done.rows:,} rows: {done.answered:,} answered in {bulk.output}", markup=False)
+        errors.print(f"{done.rows:,} rows: {done.written:,} answered in {bulk.output}", markup=False)
         if done.truncated:
             errors.print(f"{done.truncated:,} of them were too long to be read to their ends (column 'truncated')")
         if done.rejected:

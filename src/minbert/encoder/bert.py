@@ -8,7 +8,7 @@ whatever dtype its weights are kept in: the whole encoder runs in `Bert.dtype` f
 Others may enter the layers at their `Ports`. Knows nothing of tasks, heads or files. Devlin et al. 2019, https://arxiv.org/abs/1810.04805
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -197,18 +197,26 @@ class Bert(nn.Module):
 
     def forward(self, packed: Packed, reads: Reads = "all", ports: Ports = NO_PORTS) -> Tensor:
         """One vector a token, T x D; or only those of the first tokens, S x D."""
+        if ports is NO_PORTS:
+            return self.read(packed, [reads])[reads]
         x_TD = ports.embedded(self.embeddings(packed), packed).to(self.dtype)
-        if ports is not NO_PORTS:
-            for number, layer in enumerate(self.layers):
-                x_TD = layer(x_TD, packed, ports, number)
-            x_TD = ports.above(x_TD, packed)
-            return x_TD.index_select(0, packed.starts_S) if reads == "first" else x_TD
+        for number, layer in enumerate(self.layers):
+            x_TD = layer(x_TD, packed, ports, number)
+        x_TD = ports.above(x_TD, packed)
+        return x_TD.index_select(0, packed.starts_S) if reads == "first" else x_TD
+
+    def read(self, packed: Packed, wanted: Iterable[Reads]) -> dict[Reads, Tensor]:
+        """The wanted token vectors, with nothing at the ports; the layers below the last run once for all of them."""
+        x_TD = self.embeddings(packed).to(self.dtype)
         last = self.layers[-1]
         assert isinstance(last, Layer)
         for layer in self.layers[:-1]:
             x_TD = layer(x_TD, packed, NO_PORTS, 0)
-        # what nobody reads is not computed: most of the last layer, where only [CLS] goes on
-        return last.firsts(x_TD, packed) if reads == "first" else last(x_TD, packed, NO_PORTS, 0)
+        # the last layer computes only what is read: of most tasks, the vector of [CLS]
+        return {
+            reads: last.firsts(x_TD, packed) if reads == "first" else last(x_TD, packed, NO_PORTS, 0)
+            for reads in wanted
+        }
 
     def pool(self, x_TD: Tensor, packed: Packed) -> Tensor:
         """BERT's own sentence vector, S x D: the first token through one more layer."""

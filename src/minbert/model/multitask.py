@@ -1,6 +1,6 @@
 """One encoder, each task's own parts: (a Batch) -> loss or answers."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -141,9 +141,20 @@ class Model(nn.Module):
 
     def forward(self, batch: Batch, ports: Ports | None = None) -> Tensor:
         """The raw output of the batch's task, B x O; `ports` take the place of the task's own."""
-        parts = self.task(batch.task)
-        x_TD = parts.pairing.encode(self.bert, batch.packed, parts.reads, ports or parts.ports)
-        return parts(x_TD, batch.packed.firsts if parts.reads == "first" else batch.packed)  # type: ignore[no-any-return]
+        return self.outputs([batch.task], batch.packed, ports)[batch.task]
+
+    def outputs(self, names: Sequence[str], packed: Packed, ports: Ports | None = None) -> dict[str, Tensor]:
+        """The raw output of each task, B x O; if there are several, the encoder must do the same work for all."""
+        parts = {name: self.task(name) for name in names}
+        first = parts[names[0]]
+        if all(part.reads == first.reads for part in parts.values()):
+            vectors = {first.reads: first.pairing.encode(self.bert, packed, first.reads, ports or first.ports)}
+        else:
+            vectors = self.bert.read(packed, ["all", "first"])
+        return {
+            name: part(vectors[part.reads], packed.firsts if part.reads == "first" else packed)
+            for name, part in parts.items()
+        }
 
     def to_device(self, precision: Precision, *, inference: bool = False) -> None:
         """Onto the fastest device; the encoder computes in this precision, the tasks' own parts in fp32."""
@@ -163,7 +174,12 @@ class Model(nn.Module):
 
     def predict(self, batch: Batch) -> Tensor:
         """classify: probabilities, B x C. score: scores, B."""
-        return self.task(batch.task).loss.predict(self(batch).float())
+        return self.predict_tasks([batch.task], batch.packed)[batch.task]
+
+    def predict_tasks(self, names: Sequence[str], packed: Packed) -> dict[str, Tensor]:
+        """The predictions of tasks for which the encoder does the same work."""
+        outputs = self.outputs(names, packed)
+        return {name: self.task(name).loss.predict(output_BO.float()) for name, output_BO in outputs.items()}
 
     def set_trainable(self, which: str) -> None:
         """Let only these parameters learn.
