@@ -156,7 +156,7 @@ def predictor(run: Path) -> Predictor:
 
 def token_counts(asked: Predictor, texts: list[str]) -> list[int]:
     """Tokens of each text as the encoder reads it, special tokens included."""
-    return [int(length) + 2 for length in asked.text.encode(texts, 256).lengths]
+    return [int(length) + 2 for length in asked.tokenizer.encode(texts, 256).lengths]
 
 
 def encoder_config(backbone: Path) -> BertConfig:

@@ -190,7 +190,7 @@ def test_first_words_then_the_tasks(tiny: Path, tmp_path: Path) -> None:
     assert set(finished.scores) == {"sentiment", "paraphrase", "similarity"}
     model = minbert.load(tmp_path / "run")
     assert set(model.tasks) == set(finished.scores)
-    with pytest.raises(UserError, match="no task 'words' that answers"):
+    with pytest.raises(UserError, match="no task 'words' that it can predict"):
         model.predict("words", ["a text"])
     assert (tmp_path / "run/predictions/sentiment-dev.csv").is_file()
     assert not (tmp_path / "run/predictions/words-dev.csv").exists()

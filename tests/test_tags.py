@@ -59,7 +59,7 @@ def learned(model: Model, tag: str = "NOUN") -> Model:
 
 
 def scores(model: Model, text: Tokenizer, task: str, rows: list[object]) -> list[float | None]:
-    return [answer.score for answer in Predictor([Member.whole(model, text)]).predict(task, rows)]  # type: ignore[arg-type]
+    return [answer.score for answer in Predictor([Member.with_all_tasks(model, text)]).predict(task, rows)]  # type: ignore[arg-type]
 
 
 # ---- each piece has the tag of its word -----------------------------------------------------------------

@@ -8,7 +8,7 @@ weights: the whole encoder runs in `Bert.dtype` after the embeddings. `EncoderHo
 inside the layers. The encoder knows nothing of tasks, heads or files.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -206,18 +206,26 @@ class Bert(nn.Module):
 
     def forward(self, packed: Packed, reads: Reads = "all", hooks: EncoderHooks = NO_HOOKS) -> Tensor:
         """One vector per token, T x D; or only those of the first tokens, S x D."""
+        if hooks is NO_HOOKS:
+            return self.read(packed, [reads])[reads]
         x_TD = hooks.on_embeddings(self.embeddings(packed), packed).to(self.dtype)
-        if hooks is not NO_HOOKS:
-            for number, layer in enumerate(self.layers):
-                x_TD = layer(x_TD, packed, hooks, number)
-            x_TD = hooks.on_output(x_TD, packed)
-            return x_TD.index_select(0, packed.starts_S) if reads == "first" else x_TD
+        for number, layer in enumerate(self.layers):
+            x_TD = layer(x_TD, packed, hooks, number)
+        x_TD = hooks.on_output(x_TD, packed)
+        return x_TD.index_select(0, packed.starts_S) if reads == "first" else x_TD
+
+    def read(self, packed: Packed, wanted: Iterable[Reads]) -> dict[Reads, Tensor]:
+        """The wanted token vectors, without hooks; the layers below the last run once for all of them."""
+        x_TD = self.embeddings(packed).to(self.dtype)
         last = self.layers[-1]
         assert isinstance(last, Layer)
         for layer in self.layers[:-1]:
             x_TD = layer(x_TD, packed, NO_HOOKS, 0)
         # if only [CLS] is read, most of the last layer need not be computed
-        return last.firsts(x_TD, packed) if reads == "first" else last(x_TD, packed, NO_HOOKS, 0)
+        return {
+            reads: last.firsts(x_TD, packed) if reads == "first" else last(x_TD, packed, NO_HOOKS, 0)
+            for reads in wanted
+        }
 
     def pool(self, x_TD: Tensor, packed: Packed) -> Tensor:
         """BERT's pooler output, S x D: the vector of the first token, through one more layer and tanh."""

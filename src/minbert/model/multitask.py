@@ -1,6 +1,6 @@
 """Batch -> loss or predictions: one shared encoder, and for each task a module of its own."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -143,9 +143,20 @@ class Model(nn.Module):
 
     def forward(self, batch: Batch, hooks: EncoderHooks | None = None) -> Tensor:
         """The output of the head of the batch's task, B x O; `hooks` replace those of the task's adapters."""
-        task = self.task(batch.task)
-        x_TD = task.pairing.encode(self.bert, batch.packed, task.reads, hooks or task.hooks)
-        return task(x_TD, batch.packed.firsts if task.reads == "first" else batch.packed)  # type: ignore[no-any-return]
+        return self.outputs([batch.task], batch.packed, hooks)[batch.task]
+
+    def outputs(self, names: Sequence[str], packed: Packed, hooks: EncoderHooks | None = None) -> dict[str, Tensor]:
+        """The output of each task's head, B x O; if there are several, the encoder must do the same work for all."""
+        tasks = {name: self.task(name) for name in names}
+        first = tasks[names[0]]
+        if all(task.reads == first.reads for task in tasks.values()):
+            vectors = {first.reads: first.pairing.encode(self.bert, packed, first.reads, hooks or first.hooks)}
+        else:
+            vectors = self.bert.read(packed, ["all", "first"])
+        return {
+            name: task(vectors[task.reads], packed.firsts if task.reads == "first" else packed)
+            for name, task in tasks.items()
+        }
 
     def prepare_batch(self, batch: Batch) -> Batch:
         """The batch as the task's head trains on it; a masked language model masks tokens here."""
@@ -162,7 +173,12 @@ class Model(nn.Module):
 
     def predict(self, batch: Batch) -> Tensor:
         """classify: probabilities, B x C. score: scores, B."""
-        return self.task(batch.task).loss.predict(self(batch).float())
+        return self.predict_tasks([batch.task], batch.packed)[batch.task]
+
+    def predict_tasks(self, names: Sequence[str], packed: Packed) -> dict[str, Tensor]:
+        """The predictions of tasks for which the encoder does the same work."""
+        outputs = self.outputs(names, packed)
+        return {name: self.task(name).loss.predict(output_BO.float()) for name, output_BO in outputs.items()}
 
     def to_device(self, precision: Precision, *, inference: bool = False) -> None:
         """Move to the fastest device; the encoder computes in this precision, the tasks' modules in fp32."""

@@ -203,8 +203,8 @@ def scoring_of(model: Model, parts: Mapping[str, Split], predictions: Path | Non
     """A model on rows that are laid out for it, without the tasks that only train the encoder."""
     answering = {name: part for name, part in parts.items() if model.task(name).loss.predicts}
 
-    def fill(name: str, answers: npt.NDArray[Any]) -> Iterator[int]:
-        return fill_predictions(model, name, answering[name].sequences, answers)
+    def fill(name: str, predictions: npt.NDArray[Any]) -> Iterator[float]:
+        return fill_predictions(model, [name], answering[name].sequences, {name: predictions})
 
     tasks = {name: model.task(name).task for name in answering}
     return Scoring(tasks, {name: part.examples for name, part in answering.items()}, fill, predictions)
