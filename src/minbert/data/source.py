@@ -33,9 +33,7 @@ class DataSource:
                 f"Task '{task.name}' names no {split} file.",
                 f"Add '{split} = \"...\"' under [files] in its task file.",
             )
-        # a path out of the task's folder, as ../data/x.csv, means nothing below another folder
-        folders = [task.folder] if ".." in Path(name).parts else [self.root, task.folder]
-        places = [folder / name for folder in folders if folder is not None]
+        places = [place for place in (self.below_root(name), task.folder / name) if place is not None]
         for place in places:
             if place.is_file():
                 return place
@@ -44,6 +42,11 @@ class DataSource:
             f"Task '{task.name}': its {split} file is missing: there is no {looked}.",
             "Set the data folder with --data-root FOLDER or the variable MINBERT_DATA.",
         )
+
+    def below_root(self, name: str) -> Path | None:
+        """Where a task's file would be below the data root."""
+        # a path out of the task's folder, as ../data/x.csv, means nothing below another folder
+        return None if self.root is None or ".." in Path(name).parts else self.root / name
 
     def read_file(self, path: Path, task: Task) -> Dataset:
         """The labeled rows of any file in the task's columns."""

@@ -17,20 +17,20 @@ from contextlib import closing
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import tomli_w
 
 from minbert import __version__
-from minbert.files import differences, hold_lock, sha256, write_json, write_text
-from minbert.errors import UserError
-from minbert.training.prepare import Prepared
 from minbert.config.overall import OverallTerm, overall_from
 from minbert.config.recipe import Recipe
-from minbert.training.resolve import resolve_recipe
+from minbert.config.task import Task, read_task
 from minbert.data.dataset import Dataset
 from minbert.data.source import DataSource
-from minbert.config.task import Task, read_task
+from minbert.errors import UserError
+from minbert.files import FolderLock, differences, hold_lock, sha256, write_json, write_text
+from minbert.training.prepare import Prepared
+from minbert.training.resolve import resolve_recipe
 
 
 def check_new_directory(path: Path, force: bool) -> None:
@@ -48,7 +48,7 @@ def check_new_directory(path: Path, force: bool) -> None:
         pass
 
 
-def lock_run(path: Path) -> closing[IO[str]]:
+def lock_run(path: Path) -> closing[FolderLock]:
     """Only one process works in a run's directory."""
     return closing(hold_lock(path))
 
@@ -217,7 +217,8 @@ def dev_rows(path: Path, task: Task, source: DataSource) -> Dataset:
             f"{path}: a model without its run, so its dev files are not known.", "Name a file: --data TASK=FILE"
         )
     source = replace(source, skip_bad_rows=source.skip_bad_rows or bool(read_run(path).get("skip_bad_rows")))
-    if source.root is None or task.files.dev is None or not (source.root / task.files.dev).is_file():
+    below = source.below_root(task.files.dev or "")
+    if task.files.dev is None or below is None or not below.is_file():
         # nothing of that name below the data root: the very files of the run
         task = replace(task, files=read_task(task.name, str((path / "tasks" / f"{task.name}.toml").resolve())).files)
     return source.read(task, "dev")

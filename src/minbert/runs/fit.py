@@ -12,23 +12,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from minbert.config.task import Task
 from minbert.data.batch import Batch
-from minbert.runs.checkpoint import Checkpoint, save_checkpoint
-from minbert.training.gradient_conflict import GradientCosines, gradient_cosines, gradient_of, in_batches
+from minbert.data.metrics import direction
+from minbert.data.overall import overall
 from minbert.durations import parse_duration
 from minbert.errors import UserError
 from minbert.inference.loop import fill_predictions
+from minbert.inference.saved_model import save_model
+from minbert.model.multitask import Model
+from minbert.runs.checkpoint import Checkpoint, save_checkpoint
 from minbert.runs.events import Evaluated, Event, Scores, Stopped
 from minbert.runs.metrics_log import Log
-from minbert.runs.scoring import Scoring
-from minbert.data.metrics import direction
-from minbert.data.overall import overall
-from minbert.model.multitask import Model
-from minbert.training.prepare import Split, Prepared
 from minbert.runs.profile import Profile
-from minbert.inference.saved_model import save_model
-from minbert.config.task import Task
+from minbert.runs.scoring import Scoring
+from minbert.training.gradient_conflict import GradientCosines, gradient_cosines, gradient_of, in_batches
 from minbert.training.loop import Loop
+from minbert.training.prepare import Prepared, Split
 
 # the number of the signal that asks a training to stop, if one does
 StopRequest = Callable[[], int | None]
@@ -70,7 +70,7 @@ class Fit:
         self.out = out
         self.every = every
         self.stop_requested = stop_requested
-        self.loop = Loop(ready.model, ready.learning)
+        self.loop = Loop(ready.model, ready.setup)
         self.best: float | None = None
         # evaluations in a row without a better one
         self.waited = 0
@@ -101,7 +101,7 @@ class Fit:
 
     def go(self, profile: bool = False) -> Generator[Event, None, bool]:
         """Train to the end. Returns whether it stopped before the last step, since nothing got better any more."""
-        total = self.ready.learning.steps
+        total = self.ready.setup.steps
         log = Log(self.out, self.loop.done, measured=not self.unmeasured)
         with closing(log), closing(Profile(self.out)) if profile else nullcontext() as watched:
             while True:
@@ -122,8 +122,8 @@ class Fit:
 
     def evaluate(self, log: Log) -> Generator[Event, None, None]:
         """Measure, keep the model if it is the best so far, and tell a sampler that goes by scores."""
-        ready, average = self.ready, self.ready.learning.average
-        plan = ready.learning.plans[self.loop.stage]
+        ready, average = self.ready, self.ready.setup.average
+        plan = ready.setup.plans[self.loop.stage]
         # of the weights that learn, not of their mean
         conflict = self.conflict() if self.compared else None
         with average.applied() if average is not None else nullcontext():
@@ -134,7 +134,7 @@ class Fit:
             # from here on nothing can interrupt: either all of it has happened, or nothing
             better = self.judge(scores)
             if better:
-                save_model(self.out / "model", ready.model, ready.text)
+                save_model(self.out / "model", ready.model, ready.tokenizer)
         if plan.sampler.wants_scores:
             plan.sampler.observe(main_metrics(ready.tasks, train), main_metrics(ready.tasks, scores))
         self.unmeasured = False
@@ -203,8 +203,8 @@ def scoring_of(model: Model, parts: Mapping[str, Split], predictions: Path | Non
     """A model on rows that are laid out for it, without the tasks that only train the encoder."""
     answering = {name: part for name, part in parts.items() if model.task(name).loss.predicts}
 
-    def fill(name: str, answers: npt.NDArray[Any]) -> Iterator[int]:
-        return fill_predictions(model, name, answering[name].sequences, answers)
+    def fill(name: str, predictions: npt.NDArray[Any]) -> Iterator[float]:
+        return fill_predictions(model, [name], answering[name].sequences, {name: predictions})
 
     tasks = {name: model.task(name).task for name in answering}
     return Scoring(tasks, {name: part.examples for name, part in answering.items()}, fill, predictions)

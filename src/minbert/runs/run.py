@@ -6,21 +6,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minbert.runs import directory
-from minbert.runs.checkpoint import load_newest_checkpoint
 from minbert.config.loading import read_recipe
-from minbert.runs.curves import draw_curves
-from minbert.files import write_json
-from minbert.errors import UserError
-from minbert.runs.events import Event, Finished, Started, Stopped
-from minbert.runs.fit import StopRequest, Fit, SaveEvery, scoring_of
-from minbert.encoder.device import matrix_rate
+from minbert.config.recipe import Recipe
+from minbert.config.task import Files
 from minbert.data.overall import overall
 from minbert.data.source import DEFAULT_SOURCE, DataSource
-from minbert.training.prepare import Prepared, prepare
-from minbert.config.recipe import Recipe
+from minbert.encoder.device import matmul_flops_per_second
+from minbert.errors import UserError
+from minbert.files import write_json
 from minbert.inference.saved_model import load_model
-from minbert.config.task import Files
+from minbert.runs import directory
+from minbert.runs.checkpoint import load_newest_checkpoint
+from minbert.runs.curves import draw_curves
+from minbert.runs.events import Event, Finished, Started, Stopped
+from minbert.runs.fit import Fit, SaveEvery, StopRequest, scoring_of
+from minbert.training.prepare import Prepared, prepare
 
 EVERY_TEN_MINUTES = SaveEvery()
 
@@ -140,8 +140,10 @@ def started(ready: Prepared, done: int = 0, notes: tuple[str, ...] = ()) -> Star
         {name: (len(train_rows), len(dev_rows)) for name, (train_rows, dev_rows) in parts.items()},
         {name: sum(len(rows.skipped) for rows in both) for name, both in parts.items()},
         ready.model.counts(),
-        ready.learning.steps,
-        matrix_rate(config.hidden_size, config.intermediate_size, ready.model.bert.dtype, ready.model.device),
+        ready.setup.steps,
+        matmul_flops_per_second(
+            config.hidden_size, config.intermediate_size, ready.model.bert.dtype, ready.model.device
+        ),
         done,
         notes,
     )
