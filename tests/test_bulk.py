@@ -193,7 +193,7 @@ def test_chunks_end_by_rows_or_by_characters(tmp_path: Path, monkeypatch: pytest
     source.write_text("review\n" + "".join(f'"{text}"\n' for text in texts))
     found = list(chunks.read_chunks(ColumnReader(source, ["review"], "id")))
     # 3 rows, one of them rejected; 1 + 9 characters; 1 + 50; what is left
-    assert [chunk.examples.texts[0] for chunk in found] == [["a", "b"], ["c", "123456789"], ["d", "e" * 50], ["f"]]
+    assert [chunk.dataset.texts[0] for chunk in found] == [["a", "b"], ["c", "123456789"], ["d", "e" * 50], ["f"]]
     assert [(reject.line, reject.reason) for chunk in found for reject in chunk.rejects] == [(4, "'review' is empty")]
 
 

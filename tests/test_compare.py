@@ -233,7 +233,7 @@ def test_a_cell_has_one_limit() -> None:
     assert read_budget("5m", None) == Budget(seconds=300)
     with pytest.raises(UserError, match="one limit"):
         read_budget("5m", 100)
-    with pytest.raises(UserError, match="'soon' is no time"):
+    with pytest.raises(UserError, match="'soon' is not a duration"):
         read_budget("soon", None)
 
 

@@ -36,7 +36,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_times_as_people_write_them() -> None:
     assert [parse_duration(text) for text in ("90s", "5m", "1h", "300", "1.5 m")] == [90, 300, 3600, 300, 90]
     for wrong in ("5x", "", "-1m", "0", "m"):
-        with pytest.raises(ValueError, match="is no time"):
+        with pytest.raises(ValueError, match="is not a duration"):
             parse_duration(wrong)
 
 
@@ -258,7 +258,7 @@ def test_a_row_composed_of_anothers_models_needs_no_training(
 def test_mistakes_are_told_before_anything_is_trained(minbert: Minbert, tmp_path: Path) -> None:
     for words, message in (
         (("--rows", "c9"), "no row 'c9'"),
-        (("--budget", "soon"), "'soon' is no time"),
+        (("--budget", "soon"), "'soon' is not a duration"),
     ):
         said = minbert("reproduce", "c", *words, "--out", tmp_path / "out")
         assert said.code == 2

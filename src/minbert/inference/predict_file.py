@@ -62,17 +62,17 @@ class FilePrediction(Job[Chunk]):
         return self.format.header(self.columns(empty_chunk(self.reader), nothing))
 
     def columns(self, chunk: Chunk, predictions: Sequence[TaskPredictions]) -> list[OutputColumn]:
-        return self.format.columns(self.reader.columns, chunk.examples, predictions)
+        return self.format.columns(self.reader.columns, chunk.dataset, predictions)
 
     def chunks(self) -> Iterator[Chunk]:
         return read_chunks(self.reader)
 
     def work(self, chunk: Chunk, output: ChunkOutput) -> Iterator[float]:
-        output.written, output.rejected = len(chunk.examples), len(chunk.rejects)
+        output.written, output.rejected = len(chunk.dataset), len(chunk.rejects)
         output.rejects = reject_lines(chunk.rejects)
         if not output.written:
             return
-        columns = dict(zip(self.reader.columns, chunk.examples.texts, strict=True))
+        columns = dict(zip(self.reader.columns, chunk.dataset.texts, strict=True))
         ensemble = EnsemblePredictions(self.members, list(self.tasks), columns)
         yield from ensemble
         predictions = list(ensemble.predictions.values())
