@@ -173,8 +173,8 @@ def shortened(name: str, backbone: Path) -> Recipe:
 def test_all_its_stages_train(name: str, tiny: Path, data: Path) -> None:
     recipe = shortened(name, tiny)
     ready = prepare(recipe, data)
-    steps = list(Loop(ready.model, ready.learning))
-    assert [step.number for step in steps] == list(range(1, ready.learning.steps + 1))
+    steps = list(Loop(ready.model, ready.setup))
+    assert [step.number for step in steps] == list(range(1, ready.setup.steps + 1))
     assert {step.stage for step in steps} == set(range(len(recipe.stages)))
     learned = {task for step in steps for task in step.losses}
     assert learned <= set(recipe.tasks)

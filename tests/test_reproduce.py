@@ -62,7 +62,7 @@ def test_an_estimate_counts_every_step_of_every_stage(
 ) -> None:
     recipe = read_recipe(f"papers/{name}", [f"backbone={tiny}"])
     ready = prepare(recipe, data)
-    assert seconds_of(count_kinds(ready.learning.plans, recipe), time_kinds(ready)) == pytest.approx(seconds)
+    assert seconds_of(count_kinds(ready.setup.plans, recipe), time_kinds(ready)) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_budget_becomes_a_share_of_each_epoch(
 ) -> None:
     recipe = read_recipe(f"papers/{name}", [f"backbone={tiny}"])
     short = within(recipe, share_for(recipe, seconds, data))
-    assert prepare(short, data).learning.steps == steps
+    assert prepare(short, data).setup.steps == steps
 
 
 def test_a_budget_scores_few_rows_while_training() -> None:
@@ -99,8 +99,8 @@ def test_gathering_batches_makes_steps_fewer_and_longer(tiny: Path, data: Path, 
         "papers/a-prioritisation/basic", [f"backbone={tiny}", "optimizer.gradient_accumulation_steps=4"]
     )
     ready = prepare(recipe, data)
-    assert ready.learning.steps == 60
-    assert seconds_of(count_kinds(ready.learning.plans, recipe), time_kinds(ready)) == pytest.approx(60)
+    assert ready.setup.steps == 60
+    assert seconds_of(count_kinds(ready.setup.plans, recipe), time_kinds(ready)) == pytest.approx(60)
 
 
 # ---- rows ---------------------------------------------------------------------------------------------

@@ -199,7 +199,7 @@ def test_a_task_that_no_stage_trains_is_no_part_of_it() -> None:
 
 def trained(recipe: Recipe) -> list[Step]:
     ready = prepare(recipe, None)
-    return list(Loop(ready.model, ready.learning))
+    return list(Loop(ready.model, ready.setup))
 
 
 def test_the_source_is_trained_first_and_the_target_after_it(tiny: Path) -> None:

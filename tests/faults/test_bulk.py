@@ -41,7 +41,7 @@ def end(process: "subprocess.Popen[str]") -> tuple[int, str, float]:
     return process.returncode, err, float(found[1]) if found else 0.0
 
 
-def answers_in(path: Path, *names: str) -> list[list[str]]:
+def columns_in(path: Path, *names: str) -> list[list[str]]:
     return [list(values) for _, values in read_columns(path, list(names), "id")]
 
 
@@ -101,7 +101,7 @@ def test_15_the_command_itself_killed_from_outside(minbert: Minbert, run: Path, 
     kept = lines_in(journal)
     assert kept >= 12
     said = minbert(*words, output)
-    assert said.code == 2 and "Go on with it: --resume. Or begin anew: --force." in said.err
+    assert said.code == 2 and "Continue it with --resume, or start again with --force." in said.err
     code, told, _ = end(start(*words, output, "--resume", rows=100))
     assert code == 0 and "4,000 rows: 4,000 predictions" in told
     assert output.read_bytes() == whole.read_bytes()
@@ -162,7 +162,7 @@ def test_16_bad_rows_are_listed_and_the_rest_is_answered(
     said = minbert(*words)
     assert said.code == 3
     assert rejects_in(output) == rejects
-    assert [row[-1] for row in answers_in(output, "review")] == ["1", "7", "9"]
+    assert [row[-1] for row in columns_in(output, "review")] == ["1", "7", "9"]
     assert "9 rows: 3 predictions" in said.err and "6 rejected" in said.err
     counts = json.loads(minbert(*words, "--force", "--json", "--skip-bad-rows").out)
     assert (counts["rows"], counts["answered"], counts["rejected"]) == (9, 3, 6)
@@ -176,7 +176,7 @@ def test_16_bad_rows_of_a_parquet_file(minbert: Minbert, run: Path, tmp_path: Pa
     output = tmp_path / "out.parquet"
     assert minbert("predict", run, "mood", "--input", tmp_path / "in.parquet", "--output", output).code == 3
     assert list(rejects_in(output)) == [2, 3, 4]
-    assert [row[:1] for row in answers_in(output, "review")] == [["fine"], ["good"]]
+    assert [row[:1] for row in columns_in(output, "review")] == [["fine"], ["good"]]
 
 
 def test_16_a_file_of_bad_rows_only_is_rejected_row_by_row(minbert: Minbert, run: Path, tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_18_nothing_is_written_over(minbert: Minbert, run: Path, tmp_path: Path)
     mine.rename(source)
     assert output.read_text() == "dear\n" and source.read_bytes() == before
     assert minbert("predict", run, "mood", "--input", source, "--output", output, "--force").code == 0
-    assert len(answers_in(output, "prediction")) == 5
+    assert len(columns_in(output, "prediction")) == 5
 
 
 # ---- 19: a million rows -------------------------------------------------------------------------------

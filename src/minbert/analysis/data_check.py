@@ -61,7 +61,7 @@ def check_recipe(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = F
     ]
     trained_on = {key for name in ready.train for key in keys["train", name]}
     leaked = sum(key in trained_on for name in ready.dev for key in keys["dev", name])
-    return Report(parts, leaks, leaked, ready.learning.steps)
+    return Report(parts, leaks, leaked, ready.setup.steps)
 
 
 def parts_of(ready: Prepared) -> list[tuple[str, str, Split]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from minbert.config.recipe import Recipe
 from minbert.training.loop import Loop
 from minbert.training.prepare import Prepared, prepare, read_data
-from minbert.training.samplers import Sampler, Supply
+from minbert.training.samplers import Sampler, StageSizes
 from minbert.training.stages import StagePlan, plan_stages
 
 # steps of each kind: the first one allocates what the others use, so it is not timed
@@ -104,8 +104,8 @@ def possible_draws(sampler: Sampler) -> list[Draw]:
 class Always(Sampler):
     """The same tasks in every draw."""
 
-    def __init__(self, supply: Supply, seed: int, chosen: Draw) -> None:
-        super().__init__(supply, seed)
+    def __init__(self, sizes: StageSizes, seed: int, chosen: Draw) -> None:
+        super().__init__(sizes, seed)
         self.chosen = chosen
 
     def draw(self) -> Draw:
@@ -114,7 +114,7 @@ class Always(Sampler):
 
 def time_kinds(ready: Prepared) -> dict[Kind, float]:
     """Seconds of a draw of each kind, from a few steps. The model is of no use afterwards."""
-    learning, teachers = ready.learning, {}
+    learning, teachers = ready.setup, {}
     tried: dict[Kind, StagePlan] = {}
     for plan in learning.plans:
         stage = replace(plan.stage, epochs=1)
@@ -122,7 +122,7 @@ def time_kinds(ready: Prepared) -> dict[Kind, float]:
             kind, number = kind_of(plan, draw), len(tried)
             if kind in tried:
                 continue
-            always = Always(plan.sampler.supply, 0, draw)
+            always = Always(plan.sampler.sizes, 0, draw)
             tried[kind] = replace(plan, number=number, stage=stage, sampler=always, steps_per_epoch=WARM + TIMED)
             if plan.number in learning.teachers:
                 teachers[number] = learning.teachers[plan.number]

@@ -69,7 +69,7 @@ class Fit:
         self.out = out
         self.every = every
         self.stop_requested = stop_requested
-        self.loop = Loop(ready.model, ready.learning)
+        self.loop = Loop(ready.model, ready.setup)
         self.best: float | None = None
         # evaluations in a row without a better one
         self.waited = 0
@@ -100,7 +100,7 @@ class Fit:
 
     def go(self, profile: bool = False) -> Generator[Event, None, bool]:
         """Train to the end. Returns whether it stopped before the last step, since nothing got better any more."""
-        total = self.ready.learning.steps
+        total = self.ready.setup.steps
         log = Log(self.out, self.loop.done, measured=not self.unmeasured)
         with closing(log), closing(Profile(self.out)) if profile else nullcontext() as watched:
             while True:
@@ -121,8 +121,8 @@ class Fit:
 
     def evaluate(self, log: Log) -> Generator[Event, None, None]:
         """Measure, keep the model if it is the best so far, and tell a sampler that goes by scores."""
-        ready, average = self.ready, self.ready.learning.average
-        plan = ready.learning.plans[self.loop.stage]
+        ready, average = self.ready, self.ready.setup.average
+        plan = ready.setup.plans[self.loop.stage]
         # of the weights that learn, not of their mean
         conflict = self.conflict() if self.compared else None
         with average.applied() if average is not None else nullcontext():
@@ -133,7 +133,7 @@ class Fit:
             # from here on nothing can interrupt: either all of it has happened, or nothing
             better = self.judge(scores)
             if better:
-                save_model(self.out / "model", ready.model, ready.text)
+                save_model(self.out / "model", ready.model, ready.tokenizer)
         if plan.sampler.wants_scores:
             plan.sampler.observe(main_metrics(ready.tasks, train), main_metrics(ready.tasks, scores))
         self.unmeasured = False
@@ -203,8 +203,8 @@ def scoring_of(model: Model, parts: Mapping[str, Split], predictions: Path | Non
     """A model on rows that are laid out for it, without the tasks that only train the encoder."""
     answering = {name: part for name, part in parts.items() if model.task(name).loss.predicts}
 
-    def fill(name: str, answers: npt.NDArray[Any]) -> Iterator[int]:
-        return fill_predictions(model, name, answering[name].sequences, answers)
+    def fill(name: str, predictions: npt.NDArray[Any]) -> Iterator[float]:
+        return fill_predictions(model, [name], answering[name].sequences, {name: predictions})
 
     tasks = {name: model.task(name).task for name in answering}
     return Scoring(tasks, {name: part.examples for name, part in answering.items()}, fill, predictions)

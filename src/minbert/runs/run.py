@@ -10,7 +10,7 @@ from minbert.config.loading import read_recipe
 from minbert.config.recipe import Recipe
 from minbert.config.task import Files
 from minbert.data.metrics import overall
-from minbert.encoder.device import matrix_rate
+from minbert.encoder.device import matmul_flops_per_second
 from minbert.errors import UserError
 from minbert.files import write_json
 from minbert.inference.saved_model import load_model
@@ -139,8 +139,10 @@ def started(ready: Prepared, done: int = 0, notes: tuple[str, ...] = ()) -> Star
         {name: (len(train_rows), len(dev_rows)) for name, (train_rows, dev_rows) in parts.items()},
         {name: sum(len(rows.skipped) for rows in both) for name, both in parts.items()},
         ready.model.counts(),
-        ready.learning.steps,
-        matrix_rate(config.hidden_size, config.intermediate_size, ready.model.bert.dtype, ready.model.device),
+        ready.setup.steps,
+        matmul_flops_per_second(
+            config.hidden_size, config.intermediate_size, ready.model.bert.dtype, ready.model.device
+        ),
         done,
         notes,
     )
