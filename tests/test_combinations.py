@@ -103,7 +103,7 @@ def possible() -> list[Choice]:
         for name in TASKS
         for pooling, pairing, head, loss in itertools.product(*list(CHOICES.values())[:4])
         # most combinations end here, before anything is built
-        if readable(head, loss) and accepted(name, POOLINGS[pooling].tokens, pairing, head, loss)  # type: ignore[attr-defined]
+        if readable(head, loss) and accepted(name, POOLINGS[pooling].per_token, pairing, head, loss)  # type: ignore[attr-defined]
     ]
 
 
