@@ -80,8 +80,8 @@ def plan_of(chosen: dict[str, str]) -> TaskPlan:
 
 def readable(head: str, loss: str) -> bool:
     """Whether the loss can read what the head gives, where that depends on no setting."""
-    emits = getattr(HEADS[head], "emits", None)
-    return emits is None or emits in LOSSES[loss].reads  # type: ignore[attr-defined]
+    kind = getattr(HEADS[head], "output_kind", None)
+    return kind is None or kind in LOSSES[loss].accepts  # type: ignore[attr-defined]
 
 
 @cache
