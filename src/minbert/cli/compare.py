@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from minbert.cli.console import console, plain, table
+from minbert.cli.console import command_line, console, plain, table
 from minbert.cli.options import DataRoot, Jobs, Set, SkipBadRows
 from minbert.cli.trial_progress import saved_when_stopped, watch_trials
 from minbert.errors import UserError
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from minbert.comparison.compare import Budget
+    from minbert.comparison.budget import Budget
     from minbert.comparison.results import ComparisonResults, System
-    from minbert.comparison.transfer import Variant
+    from minbert.comparison.transfer import LabeledRecipe
 
 
 def compare(
@@ -73,7 +73,7 @@ def compare(
     from minbert.comparison.compare import Comparison
     from minbert.comparison.conclude import conclude
     from minbert.comparison.engines import ENGINES
-    from minbert.comparison.transfer import sharing_variants
+    from minbert.comparison.transfer import transfer_recipes
     from minbert.report import write_comparison
 
     # absolute: the trainings may run elsewhere
@@ -86,8 +86,9 @@ def compare(
         raise UserError(f"--baseline {baseline}: is not among the recipes.", f"One of: {', '.join(recipes)}.")
     chosen = baseline or recipes[0]
     own = next(variant for variant in variants if variant.label == chosen)
-    besides = [] if sharing == "none" else sharing_variants(own, matrix=sharing == "matrix")
-    work = Comparison(out, variants, read_seeds(seeds), read_budget(budget, steps), besides, skip_bad_rows)
+    besides = [] if sharing == "none" else transfer_recipes(own, matrix=sharing == "matrix")
+    limit = read_budget(budget, steps)
+    work = Comparison(out, variants, read_seeds(seeds), limit, besides, skip_bad_rows, command_line())
     work.check(data_root)
     with saved_when_stopped(), closing(work.train(ENGINES[engine](out, jobs), data_root, chosen)) as events:
         watch_trials(events)
@@ -99,11 +100,11 @@ def compare(
         raise typer.Exit(1)
 
 
-def read_variants(names: Sequence[str], overrides: list[str], cosines: int) -> "list[Variant]":
+def read_variants(names: Sequence[str], overrides: list[str], cosines: int) -> "list[LabeledRecipe]":
     """Each recipe, watching its tasks' gradients if it has several."""
     from dataclasses import replace
 
-    from minbert.comparison.transfer import Variant
+    from minbert.comparison.transfer import LabeledRecipe
     from minbert.config.loading import read_recipe
 
     variants = []
@@ -111,7 +112,7 @@ def read_variants(names: Sequence[str], overrides: list[str], cosines: int) -> "
         recipe = read_recipe(name, overrides)
         if cosines and len(recipe.tasks) > 1:
             recipe = replace(recipe, selection=replace(recipe.selection, gradient_cosine_rows=cosines))
-        variants.append(Variant(name, recipe))
+        variants.append(LabeledRecipe(name, recipe))
     return variants
 
 
@@ -128,7 +129,7 @@ def read_seeds(text: str) -> list[int]:
 
 
 def read_budget(time: str | None, steps: int | None) -> "Budget":
-    from minbert.comparison.compare import Budget
+    from minbert.comparison.budget import Budget
     from minbert.durations import parse_duration
 
     if time is not None and steps is not None:

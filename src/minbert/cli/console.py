@@ -1,5 +1,7 @@
 """What the commands share on the screen: errors, tables of scores, progress bars."""
 
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,11 @@ if TYPE_CHECKING:
 
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def command_line() -> str:
+    """The command that was entered, as text."""
+    return shlex.join(["minbert", *sys.argv[1:]])
 
 
 def show_error(wrong: UserError) -> None:

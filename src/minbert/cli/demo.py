@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from minbert.cli.console import console, score_table, table
+from minbert.cli.console import command_line, console, score_table, table
 from minbert.cli.options import Force
 from minbert.cli.training_progress import watch
 
@@ -41,7 +41,7 @@ def demo(
     from minbert.runs.run import start_run
 
     console.print("[bold]One small BERT, three tasks[/]: sentiment, paraphrase and similarity, learned jointly")
-    finished = watch(start_run(read_recipe("demo"), out, force=force, measure_before=True))
+    finished = watch(start_run(read_recipe("demo"), out, force=force, measure_before=True, command=command_line()))
     console.print()
     console.print(score_table(finished.scores, finished.overall, finished.before, finished.before_overall))
     model = load_predictor(out)

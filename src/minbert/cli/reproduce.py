@@ -1,14 +1,12 @@
 """minbert reproduce: the rows of the five reports, trained here, beside their published figures."""
 
-import shlex
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from minbert.cli.console import console, plain, table
+from minbert.cli.console import command_line, console, plain, table
 from minbert.cli.options import DataRoot, Jobs
 from minbert.cli.trial_progress import saved_when_stopped, watch_trials
 from minbert.errors import UserError
@@ -18,8 +16,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from minbert.comparison.compare import Told
-    from minbert.comparison.reproduce import Outcome, Reproduction
+    from minbert.comparison.compare import ComparisonEvent
+    from minbert.comparison.reproduce import Reproduction, RowOutcome
 
 OWN, FULL = "own", "full"
 
@@ -49,9 +47,9 @@ def reproduce(
 
     Example: minbert reproduce e --budget 5m --data-root data
     """
-    from minbert.comparison.engines.local import Local
+    from minbert.comparison.engines.local import LocalEngine
     from minbert.comparison.published import choose_rows, read_published
-    from minbert.comparison.reproduce import Reproduction, Settings
+    from minbert.comparison.reproduce import Reproduction, ReproductionSettings
     from minbert.durations import parse_duration
 
     letters = list(read_published()) if which == "all" else [which]
@@ -60,10 +58,11 @@ def reproduce(
         limit = None if budget == FULL else parse_duration(budget)
     except ValueError as wrong:
         raise UserError(f"--budget: {wrong}.", "Write for example 90s, 5m or 1h.") from None
-    work = Reproduction(chosen, Settings(out, "" if backbone == OWN else backbone, limit, seed, data_root))
+    settings = ReproductionSettings(out, "" if backbone == OWN else backbone, limit, seed, data_root)
+    work = Reproduction(chosen, settings, command_line())
     work.comparison.check(data_root)
     file = report or out / "report.md"
-    with saved_when_stopped(), closing(work.train(Local(out, jobs))) as events:
+    with saved_when_stopped(), closing(work.train(LocalEngine(out, jobs))) as events:
         watch_trials(reported(work, events, file))
     outcomes = work.outcomes()
     console.print(outcome_table(outcomes))
@@ -75,7 +74,7 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def reported(work: "Reproduction", events: "Iterable[Told]", file: Path) -> "Iterator[Told]":
+def reported(work: "Reproduction", events: "Iterable[ComparisonEvent]", file: Path) -> "Iterator[ComparisonEvent]":
     """The table is written after each training, so that it is there whatever happens."""
     from minbert.comparison.results import TrialResult
 
@@ -87,43 +86,43 @@ def reported(work: "Reproduction", events: "Iterable[Told]", file: Path) -> "Ite
 
 
 def write_report(work: "Reproduction", file: Path) -> None:
-    from minbert.comparison.reproduce import markdown
+    from minbert.comparison.reproduce import reproduction_markdown
 
     settings = work.settings
-    time_ = "whole recipes" if settings.budget is None else f"{settings.budget:,.0f} s of training a row"
+    time_ = "whole recipes" if settings.seconds is None else f"{settings.seconds:,.0f} s of training a row"
     about = (
-        f"Made by `{shlex.join(['minbert', *sys.argv[1:]])}`: {time_}, "
+        f"Made by `{command_line()}`: {time_}, "
         f"backbone {settings.backbone or 'of the recipes'}, "
         f'seed {settings.seed}. Figures "here" are of all dev rows; the others are published. Overall is always '
         '(sst + quora + (sts + 1) / 2) / 3; "printed" is what the report has.'
     )
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(markdown(work.outcomes(), "Published and measured", about), encoding="utf-8")
+    file.write_text(reproduction_markdown(work.outcomes(), "Published and measured", about), encoding="utf-8")
 
 
-def outcome_table(outcomes: "Sequence[Outcome]") -> "Table":
+def outcome_table(outcomes: "Sequence[RowOutcome]") -> "Table":
     """Two lines a row: what is published, and what was measured here."""
-    from minbert.comparison.published import METRICS, overall_of
-    from minbert.comparison.reproduce import figure
+    from minbert.comparison.published import REPORT_METRICS, published_overall
+    from minbert.comparison.reproduce import format_figure
 
     numbers = ("sst", "quora", "sts", "overall", "printed", "seconds", "steps", "tokens", "parameters", "trainable")
     made = table("row", "system", *numbers, right=numbers)
     for outcome in outcomes:
         row, cost = outcome.row, outcome.cost
         split = " (test)" if row.split == "test" else ""
-        published = [figure(row.figures.get(task)) for task in METRICS]
+        published = [format_figure(row.figures.get(task)) for task in REPORT_METRICS]
         made.add_row(
             f"[bold]{row.id}[/]",
             plain(row.title) + split,
             *published,
-            figure(overall_of(row.figures)),
-            figure(row.printed),
+            format_figure(published_overall(row.figures)),
+            format_figure(row.printed),
         )
-        ours = [f"[bold]{figure(outcome.figures.get(task))}[/]" for task in METRICS]
+        ours = [f"[bold]{format_figure(outcome.figures.get(task))}[/]" for task in REPORT_METRICS]
         costs = []
         if cost is not None:
             millions = [f"{count / 1e6:.1f}M" for count in (cost.tokens, cost.total, cost.trainable)]
             costs = [f"{cost.seconds:,.0f}", f"{cost.steps:,}", *millions]
         what = "  [red]failed[/]" if outcome.failed.startswith("failed") else "  here"
-        made.add_row("", what, *ours, f"[bold]{figure(outcome.overall)}[/]", "", *costs)
+        made.add_row("", what, *ours, f"[bold]{format_figure(outcome.overall)}[/]", "", *costs)
     return made

@@ -1,6 +1,6 @@
 """minbert resume: go on with a run that was interrupted."""
 
-from minbert.cli.console import console, plain
+from minbert.cli.console import command_line, console, plain
 from minbert.cli.options import DataRoot, Keep, Profile, RunFolder, SaveEvery
 from minbert.cli.train import follow
 
@@ -19,14 +19,19 @@ def resume(
 
     Example: minbert resume runs/baseline
     """
-    from minbert.runs.fit import SaveEvery
+    from minbert.runs.checkpoint import CheckpointInterval
     from minbert.runs.run import resume_run
 
     console.print(f"[bold]{plain(run)}[/]")
-    every = SaveEvery.parse(save_every, keep)
+    every = CheckpointInterval.parse(save_every, keep)
     follow(
         run,
         lambda stop_requested: resume_run(
-            run, data_root=data_root, profile=profile, every=every, stop_requested=stop_requested
+            run,
+            data_root=data_root,
+            profile=profile,
+            every=every,
+            stop_requested=stop_requested,
+            command=command_line(),
         ),
     )

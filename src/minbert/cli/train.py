@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from minbert.cli.console import console, errors, plain, score_table
+from minbert.cli.console import command_line, console, errors, plain, score_table
 from minbert.cli.interrupts import Stopping, saved_and_stopped
 from minbert.cli.options import DataRoot, Force, Keep, Profile, RecipeName, SaveEvery, Set, SkipBadRows
 from minbert.cli.training_progress import watch
@@ -40,18 +40,24 @@ def train(
     Example: minbert train baseline --data-root data --out runs/baseline
     """
     from minbert.config.loading import read_recipe
-    from minbert.runs.fit import SaveEvery
+    from minbert.runs.checkpoint import CheckpointInterval
     from minbert.runs.run import resume_run, start_run
 
     overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
     chosen = read_recipe(recipe, overrides)
     console.print(f"[bold]{plain(recipe)}[/] on {plain(chosen.backbone)}: {', '.join(chosen.tasks)}")
-    every = SaveEvery.parse(save_every, keep)
+    every = CheckpointInterval.parse(save_every, keep)
 
     def events(stop_requested: Stopping) -> "Iterator[Event]":
         if resume:
             return resume_run(
-                out, chosen, data_root=data_root, profile=profile, every=every, stop_requested=stop_requested
+                out,
+                chosen,
+                data_root=data_root,
+                profile=profile,
+                every=every,
+                stop_requested=stop_requested,
+                command=command_line(),
             )
         return start_run(
             chosen,
@@ -62,6 +68,7 @@ def train(
             profile=profile,
             every=every,
             stop_requested=stop_requested,
+            command=command_line(),
         )
 
     follow(out, events)

@@ -12,7 +12,7 @@ from minbert.cli.console import errors, plain, progress
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from minbert.comparison.compare import Told
+    from minbert.comparison.compare import ComparisonEvent
     from minbert.comparison.results import TrialResult
 
 
@@ -26,9 +26,9 @@ def saved_when_stopped() -> Iterator[None]:
         raise typer.Exit(code if isinstance(code, int) else 1) from None
 
 
-def watch_trials(events: "Iterable[Told]") -> None:
+def watch_trials(events: "Iterable[ComparisonEvent]") -> None:
     """A bar for all cells, one for each that is going, and a line for each that ended."""
-    from minbert.comparison.compare import Planned, Sizing
+    from minbert.comparison.compare import Calibrating, TrialsPlanned
     from minbert.comparison.results import TrialResult
 
     # a log file gets a line now and then instead of a bar
@@ -37,12 +37,12 @@ def watch_trials(events: "Iterable[Told]") -> None:
         everything = bar.add_task("trials", total=None, note="")
         going: dict[str, TaskID] = {}
         for told in events:
-            if isinstance(told, Sizing):
+            if isinstance(told, Calibrating):
                 note = f"timing the steps of the recipes, {told.done} of {told.total}"
                 bar.update(everything, note=note)
                 if not live:
                     bar.console.print(f"  {note}")
-            elif isinstance(told, Planned):
+            elif isinstance(told, TrialsPlanned):
                 bar.update(everything, total=told.trials, note="")
             elif isinstance(told, TrialResult):
                 if told.key in going:

@@ -9,9 +9,9 @@ import numpy.typing as npt
 from minbert.config.task import Task
 from minbert.data.dataset import Dataset
 from minbert.data.metrics import score
-from minbert.inference.formats import write_predictions
 from minbert.inference.loop import empty_predictions
 from minbert.runs.events import Measuring, Scores
+from minbert.runs.predictions import write_dev_predictions
 
 # fills in the answers of a task's rows, telling how many rows each batch had
 Fill = Callable[[str, npt.NDArray[Any]], Iterator[int]]
@@ -38,4 +38,4 @@ class Scoring:
                 yield Measuring(done, total)
             self.scores[name] = score(task, answers, examples.labels)
             if self.predictions is not None:
-                write_predictions(self.predictions / f"{name}-dev.csv", task, examples, answers)
+                write_dev_predictions(self.predictions, task, examples, answers)
