@@ -46,6 +46,13 @@ def short(tiny: Path, *overrides: str) -> Recipe:
     return demo_recipe(tiny, *overrides, epochs=2, steps=20)
 
 
+def root_above_data(folder: Path) -> Path:
+    """A data root in which the demo's "../../../data/demo" is FOLDER/data/demo."""
+    root = folder / "one" / "two" / "three"
+    root.mkdir(parents=True)
+    return root
+
+
 # ---- the key of a trial -------------------------------------------------------------------------------
 
 
@@ -54,9 +61,8 @@ def test_the_same_training_has_the_same_name_wherever_its_files_lie(tiny: Path, 
     moved = shutil.copytree(tiny, tmp_path / "elsewhere")
     assert trial_content(short(moved), None) == first
     assert trial_content(replace(short(tiny), about="in other words"), None) == first
-    data = tmp_path / "data"
-    shutil.copytree(DEMO, data / "demo")
-    assert trial_content(short(tiny), data) == first
+    shutil.copytree(DEMO, tmp_path / "data" / "demo")
+    assert trial_content(short(tiny), root_above_data(tmp_path)) == first
 
 
 @pytest.mark.parametrize(
@@ -82,10 +88,12 @@ def test_another_row_is_another_training(tiny: Path, tmp_path: Path) -> None:
     first = trial_content(recipe, None)
     folder = task.folder
     assert folder is not None
-    place = tmp_path / task.files.train
-    place.parent.mkdir(parents=True, exist_ok=True)
+    root = root_above_data(tmp_path)
+    place = root / task.files.train
+    (tmp_path / "data" / "demo").mkdir(parents=True)
     place.write_text((folder / task.files.train).read_text("utf-8") + "one more row,0\n", encoding="utf-8")
-    assert trial_content(recipe, tmp_path) != first
+    assert place.resolve().is_relative_to(tmp_path)
+    assert trial_content(recipe, root) != first
 
 
 def test_the_order_of_the_tasks_counts_and_watching_does_not(tiny: Path) -> None:
