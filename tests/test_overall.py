@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minbert.comparison.published import METRICS, REPORTS_OVERALL, overall_of
+from minbert.comparison.published import REPORT_METRICS, REPORT_OVERALL, published_overall
 from minbert.config.loading import read_recipe, shipped_recipes
 from minbert.config.overall import OverallTerm, overall_from, overall_terms
 from minbert.config.recipe import Recipe
@@ -63,14 +63,14 @@ def test_shipped_recipes_of_the_reports_three_tasks_declare_their_formula(name: 
     recipe = read_recipe(name)
     tasks = recipe.read_tasks()
     if not {"sst", "quora", "sts"} <= set(tasks):
-        assert not {*METRICS} & {*tasks} or overall_terms(recipe.overall, tasks)
+        assert not {*REPORT_METRICS} & {*tasks} or overall_terms(recipe.overall, tasks)
         return
     resolved = overall_from(resolve_recipe(recipe, tasks)["overall"], name)
     for sst, quora, sts in np.random.default_rng(1).random((20, 3)):
         scores = {"sst": {"accuracy": sst}, "quora": {"accuracy": quora}, "sts": {"pearson": sts}}
         others = {each: {task.metric: 0.5} for each, task in tasks.items() if each not in scores}
         assert overall(scores | others, tasks, resolved) == (sst + quora + (sts + 1) / 2) / 3
-        assert overall_of({"sst": sst, "quora": quora, "sts": sts}) == (sst + quora + (sts + 1) / 2) / 3
+        assert published_overall({"sst": sst, "quora": quora, "sts": sts}) == (sst + quora + (sts + 1) / 2) / 3
 
 
 @pytest.mark.parametrize("task", ["sst", "quora", "sts"])
@@ -78,7 +78,7 @@ def test_a_report_recipe_for_one_task_keeps_the_term_of_that_task(task: str) -> 
     for name in (f"papers/b-cross-encoding/single-{task}", f"papers/c-pals/single-{task}"):
         recipe = checked(read_recipe(name))
         assert overall_terms(recipe.overall, recipe.read_tasks()) == {
-            measure: term for measure, term in REPORTS_OVERALL.items() if measure.startswith(f"{task}.")
+            measure: term for measure, term in REPORT_OVERALL.items() if measure.startswith(f"{task}.")
         }
 
 

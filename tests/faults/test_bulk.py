@@ -165,7 +165,7 @@ def test_16_bad_rows_are_listed_and_the_rest_is_answered(
     assert [row[-1] for row in columns_in(output, "review")] == ["1", "7", "9"]
     assert "9 rows: 3 predictions" in said.err and "6 rejected" in said.err
     counts = json.loads(minbert(*words, "--force", "--json", "--skip-bad-rows").out)
-    assert (counts["rows"], counts["answered"], counts["rejected"]) == (9, 3, 6)
+    assert (counts["rows"], counts["written"], counts["rejected"]) == (9, 3, 6)
     assert minbert(*words, "--force", "--skip-bad-rows").code == 0
 
 
@@ -290,7 +290,7 @@ def write_many(path: Path, rows: int) -> Path:
 def peak_of(run: Path, folder: Path, rows: int, ending: str) -> float:
     source, output = write_many(folder / f"{rows}.csv", rows), folder / f"{rows}-out.{ending}"
     code, said, peak = end(start("predict", run, "mood", "--input", source, "--output", output))
-    assert code == 0 and f"{rows:,} rows: {rows:,} answered" in said, said
+    assert code == 0 and f"{rows:,} rows: {rows:,} predictions" in said, said
     ids = (values[-1] for _, values in read_columns(output, ["prediction"], "id"))
     assert all(int(found) == i for i, found in enumerate(ids))
     return peak

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from minbert.cli.console import console, escape_markup, score_table, shell_path
+from minbert.cli.console import command_line, console, escape_markup, score_table, shell_path
 from minbert.cli.interrupts import StopSignal, show_stopped, show_stopped_at_once
 from minbert.cli.options import (
     DataRootOption,
@@ -51,16 +51,16 @@ def train(
     """
     from minbert.config.loading import read_recipe
     from minbert.data.source import DataSource
-    from minbert.runs.fit import SaveEvery
+    from minbert.runs.checkpoint import CheckpointInterval
     from minbert.runs.run import resume_run, start_run
 
     chosen = read_recipe(recipe, [*(set_ or []), *([] if seed is None else [f"seed={seed}"])])
     console.print(f"[bold]{escape_markup(recipe)}[/] on {escape_markup(chosen.backbone)}: {', '.join(chosen.tasks)}")
-    every = SaveEvery.parse(save_every, keep)
+    every = CheckpointInterval.parse(save_every, keep)
     source = DataSource(data_root, skip_bad_rows)
     run = partial(resume_run, out, chosen) if resume else partial(start_run, chosen, out, force=force)
     events = partial(run, source=source, profile=profile, every=every)
-    train_to_end(out, lambda stop_signal: events(stop_requested=stop_signal))
+    train_to_end(out, lambda stop_signal: events(stop_requested=stop_signal, command=command_line()))
 
 
 def train_to_end(out: Path, events: "Callable[[StopSignal], Iterator[Event]]") -> None:

@@ -74,7 +74,7 @@ def flatten_overall(table: Any) -> Any:
     return flat
 
 
-def without_tasks(declared: Mapping[str, Any], gone: Collection[str]) -> dict[str, Any]:
+def drop_terms(declared: Mapping[str, Any], gone: Collection[str]) -> dict[str, Any]:
     return {measure: term for measure, term in declared.items() if split_measure(measure)[0] not in gone}
 
 

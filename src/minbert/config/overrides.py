@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from minbert.config.overall import flatten_overall, without_tasks
+from minbert.config.overall import drop_terms, flatten_overall
 from minbert.errors import UserError
 
 
@@ -29,7 +29,7 @@ def extend_recipe(base: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str
 def forget_overall(table: Mapping[str, Any], gone: list[str]) -> dict[str, Any]:
     """The recipe without the terms of [overall] that are of tasks it leaves out."""
     declared = table.get("overall")
-    return {**table, "overall": without_tasks(declared, gone)} if isinstance(declared, dict) else dict(table)
+    return {**table, "overall": drop_terms(declared, gone)} if isinstance(declared, dict) else dict(table)
 
 
 def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def resolve_plan(plan: TaskPlan, task: Task, where: str) -> dict[str, Any]:
     return table
 
 
-def is_measured(recipe: Recipe, task: str) -> bool:
+def is_scored(recipe: Recipe, task: str) -> bool:
     """Whether a task has scores; with some losses it only trains the encoder."""
     loss = recipe.tasks[task].loss
     if loss is None:

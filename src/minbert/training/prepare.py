@@ -23,7 +23,7 @@ from minbert.encoder.pretrained import load_backbone, read_config
 from minbert.errors import UserError
 from minbert.inference.loop import encode_for_task
 from minbert.model.multitask import Model, count_parameters
-from minbert.model.resolve import is_measured
+from minbert.model.resolve import is_scored
 from minbert.training.averages import AVERAGES, Average
 from minbert.training.balancers import BALANCERS
 from minbert.training.balancers.base import Balancer
@@ -141,7 +141,7 @@ def make_average(recipe: Recipe, model: Model) -> Average | None:
 
 def outline(recipe: Recipe, tasks: Mapping[str, Task], config: BertConfig) -> Model:
     """The model without weights or data: finds within a second which settings of a recipe do not fit."""
-    measured = [name for name in tasks if is_measured(recipe, name)]
+    measured = [name for name in tasks if is_scored(recipe, name)]
     check_overall(recipe.overall, tasks, measured, recipe.where)
     make_balancer(recipe, tasks)
     make_schedule(recipe)
@@ -165,7 +165,7 @@ def check_trainable(recipe: Recipe, model: Model) -> None:
     for number, stage in enumerate(recipe.stages):
         if stage.trainable.startswith("top ") and int(stage.trainable.removeprefix("top ")) > layers:
             raise UserError(
-                f"{recipe.where}: stage {number} trains the {stage.trainable} layers, the encoder has only {layers}."
+                f"{recipe.where}: stage {number} trains the {stage.trainable} layers of an encoder with {layers}."
             )
         model.set_trainable(stage.trainable)
         for name in stage.tasks or recipe.tasks:
