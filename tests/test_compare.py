@@ -139,7 +139,7 @@ def test_a_trial_killed_before_it_had_a_run_json_is_trained(tiny: Path, tmp_path
 
 
 def test_run_json_is_the_only_record_of_a_finished_trial(tiny: Path, tmp_path: Path) -> None:
-    trial = make_trial("a", demo_recipe(tiny), None, command="minbert compare demo")
+    trial = make_trial("a", demo_recipe(tiny), command="minbert compare demo")
     run = trial.folder(tmp_path)
     first = train(trial, tmp_path)
     about = run / "run.json"

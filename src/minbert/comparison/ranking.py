@@ -63,10 +63,7 @@ def rank_systems(
     folder: Path,
     declared: DeclaredOverall = MAIN_METRICS,
 ) -> Ranking:
-    """Every recipe on every measure, the best first, each compared with the baseline. Results may be in any order.
-
-    `declared`: [overall] of the baseline.
-    """
+    """Every recipe on every measure, the best first, each compared with the baseline. Results may be in any order."""
     # a task without scores only trains the encoder
     measured = {name: task for name, task in tasks.items() if any(name in each.scores for each in finished(results))}
     measured = measured or dict(tasks)
@@ -82,18 +79,11 @@ def rank_systems(
     if is_main_metric(terms, measured):
         # the same number under another name, tested once
         found |= {(label, OVERALL): each for (label, _), each in found.items()}
-    systems = [
-        make_system(
-            groups[label],
-            groups[baseline].config,
-            seeds,
-            measured,
-            terms,
-            {measure: each for (name, measure), each in found.items() if name == label},
-            folder,
-        )
-        for label in labels
-    ]
+    config = groups[baseline].config
+    systems = []
+    for label in labels:
+        own = {measure: each for (name, measure), each in found.items() if name == label}
+        systems.append(make_system(groups[label], config, seeds, measured, terms, own, folder))
     complete = all(len(each.seeds) == len(seeds) for each in systems)
     measures = (*main_measures(measured), OVERALL)
     return Ranking(measures, seeds, tuple(sorted(systems, key=rank_key)), complete, tested, terms)
