@@ -292,7 +292,7 @@ def test_a_process_that_dies_while_timing_is_its_own_affair(tmp_path: Path) -> N
 def test_steps_are_kept_to(tiny: Path, steps: int) -> None:
     recipe = short(tiny)
     share = fraction_for_steps(recipe, steps)
-    done = prepare(replace(recipe, epoch_fraction=share), None).learning.steps
+    done = prepare(replace(recipe, epoch_fraction=share), None).setup.steps
     # two epochs of equal length
     assert steps - 2 < done <= steps
 

@@ -92,7 +92,7 @@ def test_a_budget_becomes_a_share_of_each_epoch(
 ) -> None:
     recipe = read_recipe(f"papers/{name}", [f"backbone={tiny}"])
     short = shortened(recipe, fraction_for_seconds(recipe, seconds, data))
-    assert prepare(short, data).learning.steps == steps
+    assert prepare(short, data).setup.steps == steps
 
 
 def test_a_budget_scores_few_rows_while_training() -> None:
