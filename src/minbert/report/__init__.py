@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from minbert.comparison.results import ComparisonResults
 from minbert.files import write_text
-from minbert.report import plain
+from minbert.report import csv_tables
 from minbert.report.blocks import WIDE, Page
 from minbert.report.comparison import comparison_page
 from minbert.report.html import html_of
@@ -26,7 +26,7 @@ def write_comparison(results: ComparisonResults, folder: Path, figures: Mapping[
     `figures`: what write_figures gave; Markdown, which cannot hold them, then shows them from there.
     """
     shown = {name: quote(os.path.relpath(path, folder)) for name, path in (figures or {}).items()}
-    return write_page(comparison_page(results), plain.tables(results), folder, shown)
+    return write_page(comparison_page(results), csv_tables.tables(results), folder, shown)
 
 
 def write_run(analysis: "RunAnalysis", folder: Path) -> list[Path]:
@@ -51,9 +51,9 @@ def write_figures(results: ComparisonResults, folder: Path) -> dict[str, Path]:
 
 
 def write_page(
-    page: Page, tables: Mapping[str, plain.Rows], folder: Path, figures: Mapping[str, str] | None = None
+    page: Page, tables: Mapping[str, csv_tables.Rows], folder: Path, figures: Mapping[str, str] | None = None
 ) -> list[Path]:
-    texts = {name: plain.csv_text(rows) for name, rows in tables.items()}
+    texts = {name: csv_tables.csv_text(rows) for name, rows in tables.items()}
     texts |= {"report.md": markdown_of(page, figures or {}), "report.html": html_of(page)}
     for name, text in texts.items():
         path = folder / name

@@ -8,7 +8,7 @@ from minbert.analysis.classes import LabelScore
 from minbert.analysis.regression import Fifth
 from minbert.analysis.run import RunAnalysis, TaskAnalysis
 from minbert.analysis.slices import Slice
-from minbert.report.plain import Rows
+from minbert.report.csv_tables import Rows
 
 EXAMPLE = ("row", "id", "gold", "answer", "right", "probability", "gold_probability", "error", "loss")
 CONTRAST = ("row", "id", "gold", "first", "second", "first_loss", "second_loss")
