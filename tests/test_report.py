@@ -16,8 +16,8 @@ from minbert.report import write_comparison, write_figures, write_run
 from minbert.report.charts.scatter import Point, front, staircase
 from minbert.report.numbers import amount, chance, fixed, octets, places, seconds, signed
 from minbert.report.scales import Scale, decades, names_of, span, ticks
+from minbert.report.sentences import headline, listed, measures_in_order
 from minbert.report.svg import Drawing, file_name, tell, write_svg
-from minbert.report.words import headline, listed, measures_in_order
 from tests.browser.samples import HOSTILE, analysis, broken, difference, one_seed, whole
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -140,7 +140,7 @@ def read_budget(time: str | None, steps: int | None) -> "Budget":
 
 
 def show_findings(results: "ComparisonResults") -> None:
-    from minbert.report.words import cautions
+    from minbert.report.sentences import cautions
 
     console.print(findings_table(results))
     for system in results.systems:

@@ -32,7 +32,7 @@ from minbert.report.charts.strip import Row as Seeds
 from minbert.report.charts.strip import strip
 from minbert.report.method import method
 from minbert.report.numbers import amount, octets, seconds
-from minbert.report.words import (
+from minbert.report.sentences import (
     cautions,
     count,
     decimals,

@@ -2,7 +2,7 @@
 
 from minbert.comparison.results import ComparisonResults
 from minbert.report.numbers import fixed
-from minbert.report.words import count, decimals, listed, main_measure, measure_name, measures_in_order, seeds_of
+from minbert.report.sentences import count, decimals, listed, main_measure, measure_name, measures_in_order, seeds_of
 
 
 def method(results: ComparisonResults) -> tuple[tuple[str, str], ...]:

@@ -25,8 +25,8 @@ from minbert.report.charts.heatmap import Square, heatmap
 from minbert.report.charts.reliability import reliability
 from minbert.report.examples import contrasts, hardest
 from minbert.report.numbers import NOTHING, between, chance, fixed, percent, signed
+from minbert.report.sentences import METRICS, count, listed
 from minbert.report.svg import Drawing
-from minbert.report.words import METRICS, count, listed
 
 CUTS = {"words": "number of words", "overlap": "share of common words", "label": "label", "tag": "tag"}
 

@@ -5,7 +5,7 @@ from urllib.parse import quote
 from minbert.comparison.results import ComparisonResults, ScoreDifference, Summary, System
 from minbert.report.blocks import Block, Cell, Column, Option, Section, Table, choose
 from minbert.report.numbers import NOTHING, amount, between, chance, fixed, octets, percent, seconds, signed
-from minbert.report.words import (
+from minbert.report.sentences import (
     SYMBOLS,
     TONES,
     decimals,

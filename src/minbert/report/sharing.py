@@ -22,8 +22,8 @@ from minbert.report.charts.heatmap import Square, heatmap
 from minbert.report.charts.lines import Series, lines
 from minbert.report.numbers import between, chance, places, signed
 from minbert.report.ranking import difference_cells, plus_minus
+from minbert.report.sentences import METRICS, listed
 from minbert.report.svg import Drawing
-from minbert.report.words import METRICS, listed
 
 HOW = {
     "with": ("Trained with", "the source in the same training, beside the target alone"),
