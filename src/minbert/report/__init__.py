@@ -30,8 +30,8 @@ def write_comparison(results: ComparisonResults, folder: Path, figures: Mapping[
 
 
 def write_run(analysis: "RunAnalysis", folder: Path) -> list[Path]:
-    from minbert.report.mistakes import run_page
     from minbert.report.run_csv_tables import run_tables
+    from minbert.report.run_page import run_page
 
     return write_page(run_page(analysis), run_tables(analysis), folder)
 
