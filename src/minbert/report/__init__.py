@@ -10,7 +10,7 @@ from minbert.comparison.results import ComparisonResults
 from minbert.files import write_text
 from minbert.report import csv_tables
 from minbert.report.blocks import WIDE, Page
-from minbert.report.comparison import comparison_page
+from minbert.report.comparison_page import comparison_page
 from minbert.report.html import html_of
 from minbert.report.markdown import markdown_of
 from minbert.report.svg import file_name, with_legend, write_svg
