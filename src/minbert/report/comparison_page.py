@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from minbert.comparison.results import WHOLE, ComparisonResults, TrialCost
-from minbert.report import ranking, sharing
+from minbert.report import ranking, transfer_section
 from minbert.report.blocks import (
     Beside,
     Block,
@@ -81,7 +81,7 @@ def comparison_page(results: ComparisonResults) -> Page:
         curves(results, colours),
         seeds(results, colours),
         recipes(results, colours),
-        sharing.section(results),
+        transfer_section.section(results),
         Section("method", "Method", "How this was computed", "", (Facts(method(results)),)),
         again(results),
     )
