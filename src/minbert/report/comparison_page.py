@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from minbert.comparison.results import WHOLE, ComparisonResults, TrialCost
-from minbert.report import ranking, transfer_section
+from minbert.report import ranking_section, transfer_section
 from minbert.report.blocks import (
     Beside,
     Block,
@@ -75,7 +75,7 @@ PRICES = (
 def comparison_page(results: ComparisonResults) -> Page:
     colours = colours_of(results)
     sections = (
-        ranking.section(results, colours),
+        ranking_section.section(results, colours),
         differences(results),
         costs(results, colours),
         curves(results, colours),
@@ -240,7 +240,9 @@ def seeds(results: ComparisonResults, colours: dict[str, str]) -> Section:
 
     blocks = by_measure(results, show)
     lead = "What every single training reached: the spread that luck alone makes."
-    return Section("seeds", "Seeds", "Every seed", lead, (*blocks, ranking.trainings(results)) if blocks else ())
+    return Section(
+        "seeds", "Seeds", "Every seed", lead, (*blocks, ranking_section.trainings(results)) if blocks else ()
+    )
 
 
 def recipes(results: ComparisonResults, colours: dict[str, str]) -> Section:
