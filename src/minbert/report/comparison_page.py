@@ -30,7 +30,7 @@ from minbert.report.charts.lines import Series, lines
 from minbert.report.charts.scatter import Point, scatter
 from minbert.report.charts.strip import Row as Seeds
 from minbert.report.charts.strip import strip
-from minbert.report.method import method
+from minbert.report.method_section import method
 from minbert.report.numbers import amount, octets, seconds
 from minbert.report.sentences import (
     cautions,
