@@ -31,7 +31,7 @@ from minbert.report.charts.scatter import Point, scatter
 from minbert.report.charts.strip import Row as Seeds
 from minbert.report.charts.strip import strip
 from minbert.report.method_section import method
-from minbert.report.numbers import amount, octets, seconds
+from minbert.report.number_format import amount, octets, seconds
 from minbert.report.sentences import (
     cautions,
     count,

@@ -7,7 +7,7 @@ from minbert.analysis.disagreement import Contrast, Disagreement
 from minbert.analysis.hardest import Example
 from minbert.analysis.run import TaskAnalysis
 from minbert.report.blocks import Block, Explorer, Facts, Words
-from minbert.report.numbers import fixed, percent, signed
+from minbert.report.number_format import fixed, percent, signed
 
 # letters of a text that are shown; nobody reads a novel here
 LONG = 2000

@@ -1,7 +1,7 @@
 """Findings -> how they were computed, in plain words."""
 
 from minbert.comparison.results import ComparisonResults
-from minbert.report.numbers import fixed
+from minbert.report.number_format import fixed
 from minbert.report.sentences import count, decimals, listed, main_measure, measure_name, measures_in_order, seeds_of
 
 

@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 from minbert.comparison.results import ComparisonResults, ScoreDifference, Summary, System
 from minbert.report.blocks import Block, Cell, Column, Option, Section, Table, choose
-from minbert.report.numbers import NOTHING, amount, between, chance, fixed, octets, percent, seconds, signed
+from minbert.report.number_format import NOTHING, amount, between, chance, fixed, octets, percent, seconds, signed
 from minbert.report.sentences import (
     SYMBOLS,
     TONES,

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from minbert.report.numbers import fixed, signed
+from minbert.report.number_format import fixed, signed
 
 
 @dataclass(frozen=True)

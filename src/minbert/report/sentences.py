@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from minbert.comparison.results import BETTER, OVERALL, WORSE, ComparisonResults, System
 from minbert.data.metrics import direction
-from minbert.report.numbers import fixed, places
+from minbert.report.number_format import fixed, places
 
 METRICS = {
     "macro_f1": "macro F1",

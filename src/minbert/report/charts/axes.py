@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from minbert.report.numbers import amount
+from minbert.report.number_format import amount
 from minbert.report.scales import Scale, names_of
 from minbert.report.svg import LETTER, Drawing
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from minbert.report.charts import NARROW
 from minbert.report.charts.axes import below, beside, gutter
-from minbert.report.numbers import fixed
+from minbert.report.number_format import fixed
 from minbert.report.scales import Scale, names_of, span
 from minbert.report.svg import Drawing, tell
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from minbert.comparison.results import BETTER, WORSE, ScoreDifference
 from minbert.report.charts import NARROW
 from minbert.report.charts.axes import below, label_room
-from minbert.report.numbers import between, chance, signed
+from minbert.report.number_format import between, chance, signed
 from minbert.report.scales import Scale, names_of, span
 from minbert.report.svg import Drawing, shorten, tell
 

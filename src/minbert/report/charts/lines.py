@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from minbert.comparison.results import Curve
 from minbert.report.charts import NARROW
 from minbert.report.charts.axes import below, beside, counts, gutter
-from minbert.report.numbers import fixed
+from minbert.report.number_format import fixed
 from minbert.report.scales import Scale, names_of, span
 from minbert.report.svg import Drawing, tell
 

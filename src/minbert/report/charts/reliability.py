@@ -3,7 +3,7 @@
 from minbert.analysis.calibration import Calibration
 from minbert.report.charts import NARROW
 from minbert.report.charts.axes import below, beside
-from minbert.report.numbers import percent
+from minbert.report.number_format import percent
 from minbert.report.scales import Scale
 from minbert.report.svg import Drawing, tell
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from minbert.report.charts import NARROW
 from minbert.report.charts.axes import below, beside, gutter
-from minbert.report.numbers import between, fixed
+from minbert.report.number_format import between, fixed
 from minbert.report.scales import Scale, log_span, names_of, span
 from minbert.report.svg import LETTER, Drawing, shorten, tell
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from minbert.comparison.results import Summary
 from minbert.report.charts import NARROW
 from minbert.report.charts.axes import below, label_room
-from minbert.report.numbers import between, fixed
+from minbert.report.number_format import between, fixed
 from minbert.report.scales import Scale, span
 from minbert.report.svg import Drawing, shorten, tell
 
