@@ -23,8 +23,8 @@ from minbert.report.blocks import (
 from minbert.report.charts.cloud import cloud
 from minbert.report.charts.heatmap import Square, heatmap
 from minbert.report.charts.reliability import reliability
-from minbert.report.examples import contrasts, hardest
 from minbert.report.number_format import NOTHING, between, chance, fixed, percent, signed
+from minbert.report.row_explorers import contrasts, hardest
 from minbert.report.sentences import METRICS, count, listed
 from minbert.report.svg import Drawing
 
