@@ -25,7 +25,7 @@ from minbert.report.blocks import (
     Words,
     choose,
 )
-from minbert.report.charts.forest import Row, forest
+from minbert.report.charts.forest_plot import Row, forest
 from minbert.report.charts.lines import Series, lines
 from minbert.report.charts.scatter import Point, scatter
 from minbert.report.charts.strip import Row as Seeds

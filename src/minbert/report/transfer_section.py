@@ -17,7 +17,7 @@ from minbert.report.blocks import (
     Words,
     choose,
 )
-from minbert.report.charts.forest import Row, forest
+from minbert.report.charts.forest_plot import Row, forest
 from minbert.report.charts.heatmap import Square, heatmap
 from minbert.report.charts.lines import Series, lines
 from minbert.report.number_format import between, chance, places, signed
