@@ -28,8 +28,8 @@ from minbert.report.blocks import (
 from minbert.report.charts.forest_plot import Row, forest
 from minbert.report.charts.lines import Series, lines
 from minbert.report.charts.scatter import Point, scatter
-from minbert.report.charts.strip import Row as Seeds
-from minbert.report.charts.strip import strip
+from minbert.report.charts.strip_plot import Row as Seeds
+from minbert.report.charts.strip_plot import strip
 from minbert.report.method_section import method
 from minbert.report.number_format import amount, octets, seconds
 from minbert.report.sentences import (
