@@ -26,7 +26,7 @@ from minbert.report.blocks import (
     choose,
 )
 from minbert.report.charts.forest_plot import Row, forest
-from minbert.report.charts.lines import Series, lines
+from minbert.report.charts.line_chart import Series, lines
 from minbert.report.charts.scatter import Point, scatter
 from minbert.report.charts.strip_plot import Row as Seeds
 from minbert.report.charts.strip_plot import strip

@@ -19,7 +19,7 @@ from minbert.report.blocks import (
 )
 from minbert.report.charts.forest_plot import Row, forest
 from minbert.report.charts.heatmap import Square, heatmap
-from minbert.report.charts.lines import Series, lines
+from minbert.report.charts.line_chart import Series, lines
 from minbert.report.number_format import between, chance, places, signed
 from minbert.report.ranking_section import difference_cells, plus_minus
 from minbert.report.sentences import METRICS, listed
