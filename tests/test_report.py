@@ -13,7 +13,7 @@ import pytest
 
 from minbert.comparison.results import BETTER, NO_EVIDENCE, OVERALL, WORSE, ComparisonResults
 from minbert.report import write_comparison, write_figures, write_run
-from minbert.report.charts.scatter import Point, front, staircase
+from minbert.report.charts.cost_scatter import Point, front, staircase
 from minbert.report.number_format import amount, chance, fixed, octets, places, seconds, signed
 from minbert.report.scales import Scale, decades, names_of, span, ticks
 from minbert.report.sentences import headline, listed, measures_in_order

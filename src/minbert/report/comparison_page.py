@@ -25,9 +25,9 @@ from minbert.report.blocks import (
     Words,
     choose,
 )
+from minbert.report.charts.cost_scatter import Point, scatter
 from minbert.report.charts.forest_plot import Row, forest
 from minbert.report.charts.line_chart import Series, lines
-from minbert.report.charts.scatter import Point, scatter
 from minbert.report.charts.strip_plot import Row as Seeds
 from minbert.report.charts.strip_plot import strip
 from minbert.report.method_section import method
