@@ -20,7 +20,7 @@ from minbert.report.blocks import (
     Table,
     Words,
 )
-from minbert.report.charts.cloud import cloud
+from minbert.report.charts.gold_scatter import cloud
 from minbert.report.charts.heatmap import Square, heatmap
 from minbert.report.charts.reliability import reliability
 from minbert.report.number_format import NOTHING, between, chance, fixed, percent, signed
