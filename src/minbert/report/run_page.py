@@ -22,7 +22,7 @@ from minbert.report.blocks import (
 )
 from minbert.report.charts.gold_scatter import cloud
 from minbert.report.charts.heatmap import Square, heatmap
-from minbert.report.charts.reliability import reliability
+from minbert.report.charts.reliability_diagram import reliability
 from minbert.report.number_format import NOTHING, between, chance, fixed, percent, signed
 from minbert.report.row_explorers import contrasts, hardest
 from minbert.report.sentences import METRICS, count, listed
