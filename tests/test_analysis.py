@@ -14,9 +14,9 @@ import pytest
 from scipy import stats
 
 from minbert.analysis import analyze_run, analyze_task
-from minbert.analysis.baseline import baseline_of
 from minbert.analysis.calibration import calibrate
 from minbert.analysis.classes import analyze_classes, matthews
+from minbert.analysis.constant_baseline import baseline_of
 from minbert.analysis.disagreement import disagree
 from minbert.analysis.hardest import hardest
 from minbert.analysis.intervals import interval, wilson

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from minbert.analysis.baseline import Baseline, baseline_of
 from minbert.analysis.classes import Classes, analyze_classes
+from minbert.analysis.constant_baseline import Baseline, baseline_of
 from minbert.analysis.disagreement import Disagreement, disagree
 from minbert.analysis.hardest import Example, hardest
 from minbert.analysis.leaks import Leaks, Training, find_leaks, read_training
