@@ -18,7 +18,7 @@ from minbert.analysis.calibration import calibrate
 from minbert.analysis.classes import analyze_classes, matthews
 from minbert.analysis.constant_baseline import baseline_of
 from minbert.analysis.disagreement import disagree
-from minbert.analysis.hardest import hardest
+from minbert.analysis.hardest_rows import hardest
 from minbert.analysis.intervals import interval, wilson
 from minbert.analysis.leaks import Training, find_leaks, read_training, trained_on
 from minbert.analysis.regression import analyze_scores

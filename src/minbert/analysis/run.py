@@ -7,7 +7,7 @@ from pathlib import Path
 from minbert.analysis.classes import Classes, analyze_classes
 from minbert.analysis.constant_baseline import Baseline, baseline_of
 from minbert.analysis.disagreement import Disagreement, disagree
-from minbert.analysis.hardest import Example, hardest
+from minbert.analysis.hardest_rows import Example, hardest
 from minbert.analysis.leaks import Leaks, Training, find_leaks, read_training
 from minbert.analysis.regression import Regression, analyze_scores
 from minbert.analysis.rows import rows_of

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from minbert.analysis.disagreement import Contrast, Disagreement
-from minbert.analysis.hardest import Example
+from minbert.analysis.hardest_rows import Example
 from minbert.analysis.run import TaskAnalysis
 from minbert.report.blocks import Block, Explorer, Facts, Words
 from minbert.report.number_format import fixed, percent, signed
