@@ -22,9 +22,9 @@ from minbert.analysis.hardest_rows import hardest
 from minbert.analysis.intervals import interval, wilson
 from minbert.analysis.leaks import Training, find_leaks, read_training, trained_on
 from minbert.analysis.regression import analyze_scores
+from minbert.analysis.row_tags import TAGS, tag_rows
 from minbert.analysis.rows import alike_by_gold, rows_of
 from minbert.analysis.slices import Slice, slice_rows
-from minbert.analysis.tags import TAGS, tag_rows
 from minbert.config.task import Task, read_task
 from minbert.data.dataset import Dataset
 from minbert.data.metrics import classify_scores, pearson

@@ -10,9 +10,9 @@ from minbert.analysis.disagreement import Disagreement, disagree
 from minbert.analysis.hardest_rows import Example, hardest
 from minbert.analysis.leaks import Leaks, Training, find_leaks, read_training
 from minbert.analysis.regression import Regression, analyze_scores
+from minbert.analysis.row_tags import TAGS, tag_rows
 from minbert.analysis.rows import rows_of
 from minbert.analysis.slices import Slice, slice_rows
-from minbert.analysis.tags import TAGS, tag_rows
 from minbert.config.task import Task
 from minbert.data.metrics import overall, score
 from minbert.errors import UserError
