@@ -15,7 +15,7 @@ from scipy import stats
 
 from minbert.analysis import analyze_run, analyze_task
 from minbert.analysis.calibration import calibrate
-from minbert.analysis.classes import analyze_classes, matthews
+from minbert.analysis.classification import analyze_classes, matthews
 from minbert.analysis.constant_baseline import baseline_of
 from minbert.analysis.disagreement import disagree
 from minbert.analysis.hardest_rows import hardest

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from minbert.analysis.classes import Classes, analyze_classes
+from minbert.analysis.classification import Classes, analyze_classes
 from minbert.analysis.constant_baseline import Baseline, baseline_of
 from minbert.analysis.disagreement import Disagreement, disagree
 from minbert.analysis.hardest_rows import Example, hardest

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields
 
 from minbert.analysis.calibration import Bin
-from minbert.analysis.classes import LabelScore
+from minbert.analysis.classification import LabelScore
 from minbert.analysis.regression import Fifth
 from minbert.analysis.run import RunAnalysis, TaskAnalysis
 from minbert.analysis.slices import Slice

@@ -1,6 +1,6 @@
 """The analysis of a run -> its page: where and how it errs, task by task."""
 
-from minbert.analysis.classes import Classes
+from minbert.analysis.classification import Classes
 from minbert.analysis.disagreement import Disagreement
 from minbert.analysis.leaks import Leaks
 from minbert.analysis.run import RunAnalysis, TaskAnalysis
