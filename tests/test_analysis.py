@@ -17,13 +17,13 @@ from minbert.analysis import analyze_run, analyze_task
 from minbert.analysis.calibration import calibrate
 from minbert.analysis.classification import analyze_classes, matthews
 from minbert.analysis.constant_baseline import baseline_of
+from minbert.analysis.dev_rows import alike_by_gold, rows_of
 from minbert.analysis.disagreement import disagree
 from minbert.analysis.hardest_rows import hardest
 from minbert.analysis.intervals import interval, wilson
 from minbert.analysis.leaks import Training, find_leaks, read_training, trained_on
 from minbert.analysis.regression import analyze_scores
 from minbert.analysis.row_tags import TAGS, tag_rows
-from minbert.analysis.rows import alike_by_gold, rows_of
 from minbert.analysis.slices import Slice, slice_rows
 from minbert.config.task import Task, read_task
 from minbert.data.dataset import Dataset

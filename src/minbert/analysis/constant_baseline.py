@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minbert.analysis.rows import classes, spelled
+from minbert.analysis.dev_rows import classes, spelled
 from minbert.config.task import Task
 from minbert.data.metrics import Array, score
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import binomtest
 
-from minbert.analysis.rows import losses_of, spelled
+from minbert.analysis.dev_rows import losses_of, spelled
 from minbert.data.metrics import Array
 from minbert.errors import UserError
 from minbert.runs.predictions import DevPredictions

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from minbert.analysis.dev_rows import losses_of, spelled
 from minbert.analysis.regression import fifth_of
 from minbert.analysis.row_tags import tags_at
-from minbert.analysis.rows import losses_of, spelled
 from minbert.data.metrics import Array
 from minbert.runs.predictions import DevPredictions
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from minbert.analysis.rows import Row, count_words
+from minbert.analysis.dev_rows import Row, count_words
 from minbert.data.metrics import Array
 
 NEGATIONS = frozenset(

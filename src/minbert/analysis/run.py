@@ -6,12 +6,12 @@ from pathlib import Path
 
 from minbert.analysis.classification import Classes, analyze_classes
 from minbert.analysis.constant_baseline import Baseline, baseline_of
+from minbert.analysis.dev_rows import rows_of
 from minbert.analysis.disagreement import Disagreement, disagree
 from minbert.analysis.hardest_rows import Example, hardest
 from minbert.analysis.leaks import Leaks, Training, find_leaks, read_training
 from minbert.analysis.regression import Regression, analyze_scores
 from minbert.analysis.row_tags import TAGS, tag_rows
-from minbert.analysis.rows import rows_of
 from minbert.analysis.slices import Slice, slice_rows
 from minbert.config.task import Task
 from minbert.data.metrics import overall, score

@@ -11,10 +11,10 @@ from typing import Literal
 
 import numpy as np
 
+from minbert.analysis.dev_rows import Row, count_words, losses_of
 from minbert.analysis.intervals import interval
 from minbert.analysis.regression import fifth_of
 from minbert.analysis.row_tags import TAGS
-from minbert.analysis.rows import Row, count_words, losses_of
 from minbert.data.metrics import Array, direction, score
 from minbert.runs.predictions import DevPredictions
 
