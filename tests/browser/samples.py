@@ -7,7 +7,7 @@ from statistics import mean, stdev
 import numpy as np
 
 from minbert.analysis.leaks import Training, trained_on
-from minbert.analysis.run import RunAnalysis, analyze_task
+from minbert.analysis.run_analysis import RunAnalysis, analyze_task
 from minbert.comparison.results import (
     BETTER,
     NO_EVIDENCE,

@@ -5,6 +5,6 @@ calibration (or score against gold), the hardest rows with their texts and tags,
 where another run disagrees. Nothing here prints or draws.
 """
 
-from minbert.analysis.run import RunAnalysis, TaskAnalysis, analyze_run, analyze_task
+from minbert.analysis.run_analysis import RunAnalysis, TaskAnalysis, analyze_run, analyze_task
 
 __all__ = ["RunAnalysis", "TaskAnalysis", "analyze_run", "analyze_task"]

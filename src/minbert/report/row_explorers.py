@@ -5,7 +5,7 @@ from typing import Any
 
 from minbert.analysis.disagreement import Contrast, Disagreement
 from minbert.analysis.hardest_rows import Example
-from minbert.analysis.run import TaskAnalysis
+from minbert.analysis.run_analysis import TaskAnalysis
 from minbert.report.blocks import Block, Explorer, Facts, Words
 from minbert.report.number_format import fixed, percent, signed
 

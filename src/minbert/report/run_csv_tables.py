@@ -6,7 +6,7 @@ from dataclasses import fields
 from minbert.analysis.calibration import Bin
 from minbert.analysis.classification import LabelScore
 from minbert.analysis.regression import Fifth
-from minbert.analysis.run import RunAnalysis, TaskAnalysis
+from minbert.analysis.run_analysis import RunAnalysis, TaskAnalysis
 from minbert.analysis.slices import Slice
 from minbert.report.csv_tables import Rows
 

@@ -3,7 +3,7 @@
 from minbert.analysis.classification import Classes
 from minbert.analysis.disagreement import Disagreement
 from minbert.analysis.leaks import Leaks
-from minbert.analysis.run import RunAnalysis, TaskAnalysis
+from minbert.analysis.run_analysis import RunAnalysis, TaskAnalysis
 from minbert.analysis.slices import Slice
 from minbert.data.metrics import direction
 from minbert.report.blocks import (
