@@ -18,7 +18,7 @@ def html_of(page: Page) -> str:
         .get_template("page.html")
         .render(
             page=page,
-            style=Markup(asset("colours.css") + asset("chart.css") + asset("page.css")),
+            style=Markup(asset("colors.css") + asset("chart.css") + asset("page.css")),
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         )

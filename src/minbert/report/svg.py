@@ -121,6 +121,6 @@ def write_svg(path: Path, drawing: Drawing, margin: int = 20) -> None:
     corner = {"x": str(-margin), "y": str(-margin)}
     root.insert(0, Element("rect", {**corner, "width": "100%", "height": "100%", "class": "paper", "rx": "8"}))
     style = Element("style")
-    style.text = "".join((PAGES / name).read_text(encoding="utf-8") for name in ("colours.css", "chart.css"))
+    style.text = "".join((PAGES / name).read_text(encoding="utf-8") for name in ("colors.css", "chart.css"))
     root.insert(0, style)
     write_text(path, ElementTree.tostring(root, encoding="unicode") + "\n")
