@@ -1,28 +1,28 @@
-"""Labels -> what a model scores that does not read: the commonest label, or the mean score, for every row."""
+"""Labels -> the scores of the best constant prediction: the most frequent label, or the mean score."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from minbert.analysis.dev_rows import classes, spelled
+from minbert.analysis.dev_rows import label_text
 from minbert.config.task import Task
 from minbert.data.metrics import Array, score
 
 
 @dataclass(frozen=True)
-class Baseline:
-    # what it always answers
-    answer: str
+class ConstantBaseline:
+    # the same for every row
+    prediction: str
     scores: Mapping[str, float]
 
 
-def baseline_of(task: Task, labels_N: Array) -> Baseline:
-    """By the dev rows themselves: no constant answer is better. Its probabilities are the shares of the labels."""
+def constant_baseline(task: Task, labels_N: Array) -> ConstantBaseline:
+    """Chosen on the dev rows themselves; its class probabilities are the label frequencies."""
     if task.kind == "classify":
-        share_C = np.bincount(labels_N, minlength=classes(task)) / len(labels_N)
-        answers, answer = np.tile(share_C, (len(labels_N), 1)), float(share_C.argmax())
+        frequency_C = np.bincount(labels_N, minlength=len(task.labels)) / len(labels_N)
+        predictions, constant = np.tile(frequency_C, (len(labels_N), 1)), float(frequency_C.argmax())
     else:
-        answer = float(labels_N.mean())
-        answers = np.full(len(labels_N), answer)
-    return Baseline(spelled(task, answer), score(task, answers, labels_N))
+        constant = float(labels_N.mean())
+        predictions = np.full(len(labels_N), constant)
+    return ConstantBaseline(label_text(task, constant), score(task, predictions, labels_N))

@@ -1,6 +1,6 @@
-"""A dev row -> its tags: the kinds of rows that reports found hard, and a few that are worth a look.
+"""Dev row -> its tags: kinds of rows that reports found hard, and a few others that are worth a look.
 
-A tag is one function of a row and one line that says why anybody should look there.
+A tag is a function of a row and one line that says why it matters.
 """
 
 import re
@@ -10,39 +10,41 @@ from typing import Literal
 
 import numpy as np
 
-from minbert.analysis.dev_rows import Row, count_words
+from minbert.analysis.dev_rows import DevRow, count_words
 from minbert.data.metrics import Array
 
 NEGATIONS = frozenset(
     ["no", "not", "never", "none", "nobody", "nothing", "nowhere", "neither", "nor", "cannot", "without", "hardly"]
 )
-# as people type; "cant" and "wont" are words of their own, but seldom meant
-UNMARKED = frozenset(["dont", "doesnt", "didnt", "cant", "couldnt", "wont", "wouldnt", "shouldnt", "isnt", "arent"])
-TURNS = frozenset(["but", "although", "though", "however", "yet", "despite", "nevertheless", "except"])
+# without an apostrophe; "cant" and "wont" are also words, but rarely meant as such
+UNMARKED_NEGATIONS = frozenset(
+    ["dont", "doesnt", "didnt", "cant", "couldnt", "wont", "wouldnt", "shouldnt", "isnt", "arent"]
+)
+CONTRAST_WORDS = frozenset(["but", "although", "though", "however", "yet", "despite", "nevertheless", "except"])
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 NUMBER_NAMES = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 NUMBER_WORDS = {name: str(number) for number, name in enumerate(NUMBER_NAMES, start=2)}
-# a tag that nearly all rows have says nothing about any of them
-MOST = 0.9
+# a tag on more than this fraction of the rows distinguishes nothing
+MOST_COMMON = 0.9
 
 
 @dataclass(frozen=True)
-class Tag:
-    holds: Callable[[Row], bool]
+class RowTag:
+    holds: Callable[[DevRow], bool]
     reason: str
-    # what it is told by: a tag that knows gold picks some labels, one that knows the answer picks mistakes
-    sees: Literal["texts", "gold", "answer"] = "texts"
+    # a tag that depends on gold selects certain labels, one that depends on the prediction selects errors
+    depends_on: Literal["texts", "gold", "prediction"] = "texts"
 
 
-def few_changed_words(row: Row) -> bool:
-    return row.overlap is not None and row.alike is not None and row.overlap >= 0.5 and row.alike <= 0.4
+def differs_in_few_words(row: DevRow) -> bool:
+    return row.overlap is not None and row.similarity is not None and row.overlap >= 0.5 and row.similarity <= 0.4
 
 
-def other_words(row: Row) -> bool:
-    return row.overlap is not None and row.alike is not None and row.overlap <= 0.25 and row.alike >= 0.8
+def different_words(row: DevRow) -> bool:
+    return row.overlap is not None and row.similarity is not None and row.overlap <= 0.25 and row.similarity >= 0.8
 
 
-def summary(row: Row) -> bool:
+def is_summary(row: DevRow) -> bool:
     if len(row.words) != 2:
         return False
     short, long = sorted(row.words, key=len)
@@ -52,83 +54,89 @@ def summary(row: Row) -> bool:
     return len(distinct & set(long)) >= 0.75 * len(distinct)
 
 
-def negation(row: Row) -> bool:
-    return len(row.words) == 1 and negated(row.words[0])
+def has_negation(row: DevRow) -> bool:
+    return len(row.words) == 1 and negates(row.words[0])
 
 
-def negation_in_one(row: Row) -> bool:
-    return len(row.words) == 2 and negated(row.words[0]) != negated(row.words[1])
+def has_negation_in_one(row: DevRow) -> bool:
+    return len(row.words) == 2 and negates(row.words[0]) != negates(row.words[1])
 
 
-def numbers_differ(row: Row) -> bool:
+def have_different_numbers(row: DevRow) -> bool:
     if len(row.words) != 2:
         return False
-    first, second = (numbers(*each) for each in zip(row.texts, row.words, strict=True))
+    first, second = (numbers_in(*each) for each in zip(row.texts, row.words, strict=True))
     return bool(first and second and first != second)
 
 
-def turn(row: Row) -> bool:
-    return len(row.words) == 1 and not TURNS.isdisjoint(row.words[0])
+def has_contrast_word(row: DevRow) -> bool:
+    return len(row.words) == 1 and not CONTRAST_WORDS.isdisjoint(row.words[0])
 
 
-def question(row: Row) -> bool:
+def is_question(row: DevRow) -> bool:
     return any(text.rstrip(" \"'”’)").endswith("?") for text in row.texts)
 
 
-def long_text(row: Row) -> bool:
-    return count_words(row.words) > row.long_from
+def is_long(row: DevRow) -> bool:
+    return count_words(row.words) > row.long_above
 
 
-def cut(row: Row) -> bool:
-    # a word is at least one token, and [CLS] and [SEP] are two more
-    return any(len(words) > row.room - 2 for words in row.words)
+def is_truncated(row: DevRow) -> bool:
+    # a word is at least one token; [CLS] and [SEP] take two more
+    return any(len(words) > row.max_length - 2 for words in row.words)
 
 
-def trained(row: Row) -> bool:
-    return row.trained
+def is_in_training(row: DevRow) -> bool:
+    return row.in_training
 
 
-def off_by_one(row: Row) -> bool:
-    return row.ordered and abs(row.answer - row.gold) == 1
+def is_off_by_one(row: DevRow) -> bool:
+    return row.ordinal and abs(row.prediction - row.gold) == 1
 
 
-def far_off(row: Row) -> bool:
-    return row.ordered and abs(row.answer - row.gold) > 1
+def is_far_off(row: DevRow) -> bool:
+    return row.ordinal and abs(row.prediction - row.gold) > 1
 
 
-def negated(words: Sequence[str]) -> bool:
-    return any(word in NEGATIONS or word in UNMARKED or word.endswith(("n't", "n’t")) for word in words)
+def negates(words: Sequence[str]) -> bool:
+    return any(word in NEGATIONS or word in UNMARKED_NEGATIONS or word.endswith(("n't", "n’t")) for word in words)
 
 
-def numbers(text: str, words: Sequence[str]) -> set[str]:
-    """1,000 and 1000 are the same number, and so are 2 and two; "one" is seldom a number."""
+def numbers_in(text: str, words: Sequence[str]) -> set[str]:
+    """1,000 equals 1000, and 2 equals two; "one" is rarely a number."""
     found = {number.replace(",", "") for number in NUMBER.findall(text)}
     return found | {NUMBER_WORDS[word] for word in words if word in NUMBER_WORDS}
 
 
-TAGS: dict[str, Tag] = {
-    "few changed words": Tag(
-        few_changed_words, "most words are the same, yet gold says the texts are not: report B's hard pairs", "gold"
+ROW_TAGS: dict[str, RowTag] = {
+    "few changed words": RowTag(
+        differs_in_few_words, "most words are the same, but gold says that the texts differ (hard in report B)", "gold"
     ),
-    "other words": Tag(other_words, "hardly a common word, yet gold says the texts mean the same", "gold"),
-    "summary": Tag(summary, "one text is the other without its details: report B's hard similarities"),
-    "negation in one": Tag(negation_in_one, "one small word that turns a meaning round, in only one of the texts"),
-    "numbers differ": Tag(numbers_differ, "both texts have numbers, and not the same"),
-    "negation": Tag(negation, "a word that turns the meaning of others round"),
-    "turn": Tag(turn, "a 'but' or its like: the text says one thing, then another"),
-    "question": Tag(question, "asks, where other rows state"),
-    "long": Tag(long_text, "longer than nine in ten rows"),
-    "cut": Tag(cut, "more words than the model reads tokens, so it never saw the end"),
-    "in training": Tag(trained, "the same row stands in the training rows, so the answer may be remembered"),
-    "off by one": Tag(off_by_one, "a label beside the right one: most mistakes of reports B and E", "answer"),
-    "far off": Tag(far_off, "two or more labels from the right one: what a scale should make rare", "answer"),
+    "different words": RowTag(
+        different_words, "few words in common, but gold says that the texts mean the same", "gold"
+    ),
+    "summary": RowTag(is_summary, "one text is the other without its details (hard similarities in report B)"),
+    "negation in one": RowTag(has_negation_in_one, "a negation that reverses the meaning, in only one of the texts"),
+    "numbers differ": RowTag(have_different_numbers, "both texts contain numbers, but different ones"),
+    "negation": RowTag(has_negation, "a word that reverses the meaning of others"),
+    "contrast": RowTag(has_contrast_word, "a “but” or similar word: the text says one thing, then another"),
+    "question": RowTag(is_question, "a question, where other rows are statements"),
+    "long": RowTag(is_long, "longer than nine in ten rows"),
+    "truncated": RowTag(is_truncated, "more words than the model reads tokens, so it never saw the end"),
+    "in training": RowTag(is_in_training, "the same row occurs in the training data, so it may be memorized"),
+    "off by one": RowTag(
+        is_off_by_one, "a label next to the correct one: most errors in reports B and E", "prediction"
+    ),
+    "far off": RowTag(
+        is_far_off, "two or more labels from the correct one, which an ordinal model should make rare", "prediction"
+    ),
 }
 
 
-def tag_rows(rows: Sequence[Row]) -> dict[str, Array]:
-    """Tag -> which rows have it, N; without the tags that no row has, or nearly all have."""
-    found = {name: np.fromiter(map(tag.holds, rows), bool, len(rows)) for name, tag in TAGS.items()}
-    return {name: has_N for name, has_N in found.items() if has_N.any() and has_N.mean() <= MOST}
+def tag_rows(rows: Sequence[DevRow]) -> dict[str, Array]:
+    """Tag -> which rows have it, N; without the tags that no rows or nearly all rows have."""
+    found = {name: np.fromiter(map(tag.holds, rows), bool, len(rows)) for name, tag in ROW_TAGS.items()}
+    return {name: has_N for name, has_N in found.items() if has_N.any() and has_N.mean() <= MOST_COMMON}
 
 
 def tags_at(row: int, tagged: Mapping[str, Array]) -> tuple[str, ...]:

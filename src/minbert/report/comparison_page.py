@@ -1,13 +1,10 @@
-"""Findings -> the page of a comparison."""
+"""Comparison results -> the page of a comparison."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 
-from minbert.comparison.results import WHOLE, ComparisonResults, TrialCost
-from minbert.report import ranking_section, transfer_section
+from minbert.comparison.results import WHOLE, ComparisonResults
 from minbert.report.blocks import (
-    Beside,
     Block,
     Card,
     Cell,
@@ -20,89 +17,63 @@ from minbert.report.blocks import (
     Notice,
     Option,
     Page,
+    Paragraph,
     Section,
+    SideBySide,
     Table,
-    Words,
-    choose,
+    choice_of,
 )
-from minbert.report.charts.cost_scatter import Point, scatter
-from minbert.report.charts.forest_plot import Row, forest
-from minbert.report.charts.line_chart import Series, lines
-from minbert.report.charts.strip_plot import Row as Seeds
-from minbert.report.charts.strip_plot import strip
-from minbert.report.method_section import method
-from minbert.report.number_format import amount, octets, seconds
+from minbert.report.charts.forest_plot import ForestRow, forest_plot
+from minbert.report.charts.line_chart import Series, line_chart
+from minbert.report.charts.strip_plot import StripRow, strip_plot
+from minbert.report.cost_section import cost_section
+from minbert.report.method_section import method_section
+from minbert.report.ranking_section import ranking_section, training_run_table
 from minbert.report.sentences import (
     cautions,
-    count,
-    decimals,
-    headline,
-    main_measure,
+    comparison_headline,
+    measure_decimals,
     measure_name,
     measures_in_order,
-    rising,
+    plural,
 )
+from minbert.report.transfer_section import transfer_section
 
-# as many settings as a reader takes in at a glance
-FEW = 8
-
-
-@dataclass(frozen=True)
-class Price:
-    name: str
-    of: Callable[[TrialCost], float]
-    write: Callable[[float], str]
-    # for axes, the largest first
-    units: tuple[tuple[float, str], ...]
-
-    def unit(self, most: float) -> tuple[float, str]:
-        return next((unit for unit in self.units if most >= unit[0]), self.units[-1])
-
-
-THOUSANDS = ((1e9, "thousand millions"), (1e6, "millions"), (1e3, "thousands"), (1.0, ""))
-BYTES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
-PRICES = (
-    Price(
-        "training time", lambda cost: cost.seconds, seconds, ((3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
-    ),
-    Price("tokens read", lambda cost: cost.tokens, amount, THOUSANDS),
-    Price("parameters trained", lambda cost: cost.trainable, amount, THOUSANDS),
-    Price("memory", lambda cost: cost.memory, octets, BYTES),
-    Price("model size", lambda cost: cost.size, octets, BYTES),
-)
+# a card with more settings than this is collapsed
+FEW_SETTINGS = 8
 
 
 def comparison_page(results: ComparisonResults) -> Page:
-    colours = colours_of(results)
+    colors = system_colors(results)
     sections = (
-        ranking_section.section(results, colours),
-        differences(results),
-        costs(results, colours),
-        curves(results, colours),
-        seeds(results, colours),
-        recipes(results, colours),
-        transfer_section.section(results),
-        Section("method", "Method", "How this was computed", "", (Facts(method(results)),)),
-        again(results),
+        ranking_section(results, colors),
+        difference_section(results),
+        cost_section(results, colors),
+        curve_section(results, colors),
+        seed_section(results, colors),
+        recipe_section(results, colors),
+        transfer_section(results),
+        method_section(results),
+        reproduction_section(results),
     )
     return Page(
         kind="Comparison",
         title=results.title,
-        headline=(*headline(results), *cautions(results)),
-        facts=facts(results),
-        notices=notices(results),
+        headline=(*comparison_headline(results), *cautions(results)),
+        facts=comparison_facts(results),
+        notices=comparison_notices(results),
         sections=tuple(section for section in sections if section.blocks),
     )
 
 
-def colours_of(results: ComparisonResults) -> dict[str, str]:
-    """The baseline in grey, the others in eight colours, dashed from the ninth on."""
+def system_colors(results: ComparisonResults) -> dict[str, str]:
+    """The baseline is gray, the others have eight colors, dashed from the ninth on."""
     others = [each.label for each in results.systems if each.label != results.baseline]
-    colours = {label: f"s{i % 8 + 1}{' dashed' if i >= 8 else ''}" for i, label in enumerate(others)}
-    return {results.baseline: "s0", **colours}
+    colors = {label: f"s{i % 8 + 1}{' dashed' if i >= 8 else ''}" for i, label in enumerate(others)}
+    return {results.baseline: "s0", **colors}
 
 
-def facts(results: ComparisonResults) -> Facts:
+def comparison_facts(results: ComparisonResults) -> Facts:
     return Facts(
         (
             ("Recipes", str(len(results.systems))),
@@ -114,153 +85,121 @@ def facts(results: ComparisonResults) -> Facts:
     )
 
 
-def notices(results: ComparisonResults) -> tuple[Notice, ...]:
-    """Trainings without a result and why, and what makes them less comparable."""
-    pairs, gone = [], 0
+def comparison_notices(results: ComparisonResults) -> tuple[Notice, ...]:
+    """Training runs without a result and the reasons, then the caveats."""
+    pairs, missing = [], 0
     for each in results.systems:
-        said = [f"seed {seed} failed: {reason or 'no reason is known'}" for seed, reason in each.failed.items()]
+        said = [f"{failed_seeds(each.failed, ' failed')}"] if each.failed else []
         if each.missing:
             seeds = "seed" if len(each.missing) == 1 else "seeds"
             said.append(f"{seeds} {', '.join(map(str, each.missing))} not trained yet")
         if said:
             pairs.append((each.label, "; ".join(said)))
-        gone += len(each.failed) + len(each.missing)
-    beside = [
-        (label, "; ".join(f"seed {seed}: {reason or 'no reason is known'}" for seed, reason in seeds.items()))
-        for label, seeds in results.beside.items()
-    ]
-    shown = []
-    if gone:
-        what = f"{gone} of {count(len(results.systems) * len(results.seeds), 'training')}"
-        title = f"Incomplete: {what} {'has' if gone == 1 else 'have'} no result, so the ranking is of what there is."
-        shown.append(Notice(title, (Facts(tuple(pairs)),)))
-    if beside:
-        shown.append(Notice("Incomplete: what shows whether sharing helps is not all there.", (Facts(tuple(beside)),)))
+        missing += len(each.failed) + len(each.missing)
+    found = []
+    if missing:
+        runs = f"{missing} of {plural(len(results.systems) * len(results.seeds), 'training run')}"
+        title = f"Incomplete: {runs} {'has' if missing == 1 else 'have'} no result. The ranking uses the rest."
+        found.append(Notice((Facts(tuple(pairs)),), title))
+    if results.beside:
+        beside = Facts(tuple((label, failed_seeds(seeds)) for label, seeds in results.beside.items()))
+        found.append(
+            Notice((beside,), "Incomplete: some training runs that show whether sharing helps have no result.")
+        )
     if results.caveats:
-        shown.append(Notice("To be read with care", tuple(Words(each) for each in results.caveats)))
-    return tuple(shown)
+        found.append(Notice(tuple(Paragraph(each) for each in results.caveats), "Caveats"))
+    return tuple(found)
 
 
-def by_measure(results: ComparisonResults, show: Callable[[str], tuple[Block, ...]]) -> tuple[Block, ...]:
-    """The same picture of each measure, one at a time."""
-    options = (Option(name, measure_name(name), show(name)) for name in measures_in_order(results))
-    return choose("measure", "Measure", options)
+def failed_seeds(seeds: Mapping[int, str], failed: str = "") -> str:
+    return "; ".join(f"seed {seed}{failed}: {reason or 'unknown reason'}" for seed, reason in seeds.items())
 
 
-def differences(results: ComparisonResults) -> Section:
-    def show(measure: str) -> tuple[Block, ...]:
-        found = [(each.label, each.differences.get(measure)) for each in results.systems]
-        rows = [Row(label, d) for label, d in found if d and math.isfinite(d.low) and math.isfinite(d.high)]
-        title, digits = f"difference in {measure_name(measure)}", decimals(results, measure)
-        caption = (
-            f"Each dot is a recipe minus {results.baseline}, with its 95 % interval: right of 0 is better. The shaded "
-            "band is what this comparison could not reliably see; a true difference outside it would have been found "
-            "at least four times in five. Filled dots have a verdict, hollow ones have none."
-        )
-        if not rows:
-            return ()
-        return (Figure(f"differences-{measure}", lambda width: forest(rows, title, digits, width), caption),)
-
-    lead = f"How far each recipe is from {results.baseline}, and how sure that is."
-    return Section("differences", "Differences", f"Against {results.baseline}", lead, by_measure(results, show))
+def choice_of_measure(results: ComparisonResults, figure: Callable[[str], Figure | None]) -> tuple[Block, ...]:
+    """The same figure for each measure, one at a time."""
+    drawn = {measure: figure(measure) for measure in measures_in_order(results)}
+    options = (Option((each,), measure, measure_name(measure)) for measure, each in drawn.items() if each)
+    return choice_of("measure", "Measure", options)
 
 
-def costs(results: ComparisonResults, colours: dict[str, str]) -> Section:
-    measure = main_measure(results)
-    known = [
-        (each, each.summaries[measure], each.cost)
-        for each in results.systems
-        if each.cost and measure in each.summaries and math.isfinite(each.summaries[measure].mean)
-    ]
-    digits = decimals(results, measure)
-
-    def show(price: Price) -> tuple[Block, ...]:
-        divisor, unit = price.unit(max((price.of(cost) for _, _, cost in known), default=0.0))
-        points = [
-            Point(
-                each.label,
-                colours[each.label],
-                price.of(cost) / divisor,
-                s.mean,
-                s.low,
-                s.high,
-                price.write(price.of(cost)),
-            )
-            for each, s, cost in known
-        ]
-        caption = (
-            "The line joins the recipes that nobody beats at the same cost or less: what lies "
-            f"{'below' if rising(measure) else 'above'} it can be had cheaper or better. Whiskers are 95 % intervals "
-            "over seeds."
-        )
-        if not points:
-            return ()
-        name = f"cost-{price.name.replace(' ', '-')}"
-        across = f"{price.name}, {unit}" if unit else price.name
-        score, more = measure_name(measure), rising(measure)
-        return (Figure(name, lambda w: scatter(points, across, score, digits, w, rising=more), caption),)
-
-    options = (Option(price.name, price.name, show(price)) for price in PRICES)
-    return Section(
-        "cost", "Cost", "Score against cost", "What each recipe's score costs.", choose("cost", "Cost", options)
+def difference_section(results: ComparisonResults) -> Section:
+    caption = (
+        f"Each dot is a recipe's mean minus the mean of {results.baseline}, with its 95 % interval; right of 0 is "
+        "better. The shaded band is the minimum detectable effect: this comparison would detect a true difference at "
+        "its edge about four times in five, and smaller ones less often. The result of filled dots is better or worse; "
+        "for hollow dots there is no evidence of a difference."
     )
 
+    def figure(measure: str) -> Figure | None:
+        found = [(each.label, each.differences.get(measure)) for each in results.systems]
+        rows = [ForestRow(label, d) for label, d in found if d and math.isfinite(d.low) and math.isfinite(d.high)]
+        title, decimals = f"difference in {measure_name(measure)}", measure_decimals(results, measure)
+        if not rows:
+            return None
+        return Figure(f"differences-{measure}", lambda width: forest_plot(rows, title, decimals, width), caption)
 
-def curves(results: ComparisonResults, colours: dict[str, str]) -> Section:
-    legend = tuple((each.label, colours[each.label]) for each in results.systems if each.curves)
+    lead = f"How much each recipe differs from {results.baseline}, and how certain that is."
+    blocks = choice_of_measure(results, figure)
+    return Section("differences", "Differences", f"Differences from {results.baseline}", lead, blocks)
 
-    def show(measure: str) -> tuple[Block, ...]:
-        # the baseline last, above the others
+
+def curve_section(results: ComparisonResults, colors: dict[str, str]) -> Section:
+    legend = tuple((each.label, colors[each.label]) for each in results.systems if each.curves)
+    rows = "the dev rows"
+    if results.budget != WHOLE:
+        rows = "the sample of dev rows that selects the model to keep (the tables use all dev rows)"
+    caption = f"Mean over seeds on {rows}; the band is one standard deviation on either side."
+
+    def figure(measure: str) -> Figure | None:
+        # the baseline last, so that it is drawn on top
         found = sorted(results.systems, key=lambda each: each.label == results.baseline)
-        series = [Series(c.label, colours[c.label], c.curves[measure]) for c in found if measure in c.curves]
-        title, digits = measure_name(measure), decimals(results, measure)
-        rows = "the dev rows"
-        if results.budget != WHOLE:
-            rows = "a sample of the dev rows, by which the kept model is chosen (the tables are of all of them)"
-        caption = f"Mean over seeds on {rows}; the band is one standard deviation to either side."
+        series = [Series(c.label, colors[c.label], c.curves[measure]) for c in found if measure in c.curves]
+        title, decimals = measure_name(measure), measure_decimals(results, measure)
         if not series:
-            return ()
-        figure = Figure(f"curves-{measure}", lambda width: lines(series, title, digits, width), caption, legend)
-        return (figure,)
+            return None
+        return Figure(f"curves-{measure}", lambda width: line_chart(series, title, decimals, width), caption, legend)
 
-    blocks = by_measure(results, show)
-    lead, hint = "How the scores grew over training.", "The legend shows and hides recipes."
+    blocks = choice_of_measure(results, figure)
+    lead, hint = "Dev scores during training.", "Click the legend to show or hide a recipe."
     return Section("curves", "Curves", "Learning curves", lead, (Legend(legend), *blocks) if blocks else (), hint)
 
 
-def seeds(results: ComparisonResults, colours: dict[str, str]) -> Section:
-    def show(measure: str) -> tuple[Block, ...]:
-        found = [(each.label, each.summaries.get(measure)) for each in results.systems]
-        rows = [Seeds(label, colours[label], each) for label, each in found if each and math.isfinite(each.mean)]
-        title, digits = measure_name(measure), decimals(results, measure)
-        caption = "A dot is one training. The upright line is the mean; the pale bar is its 95 % interval over seeds."
-        if not rows:
-            return ()
-        return (Figure(f"seeds-{measure}", lambda width: strip(rows, title, digits, width), caption),)
-
-    blocks = by_measure(results, show)
-    lead = "What every single training reached: the spread that luck alone makes."
-    return Section(
-        "seeds", "Seeds", "Every seed", lead, (*blocks, ranking_section.trainings(results)) if blocks else ()
+def seed_section(results: ComparisonResults, colors: dict[str, str]) -> Section:
+    caption = (
+        "Each dot is one training run. The vertical line is the mean; the light bar is its 95 % interval over seeds."
     )
 
+    def figure(measure: str) -> Figure | None:
+        found = [(each.label, each.summaries.get(measure)) for each in results.systems]
+        rows = [StripRow(label, colors[label], each) for label, each in found if each and math.isfinite(each.mean)]
+        title, decimals = measure_name(measure), measure_decimals(results, measure)
+        if not rows:
+            return None
+        return Figure(f"seeds-{measure}", lambda width: strip_plot(rows, title, decimals, width), caption)
 
-def recipes(results: ComparisonResults, colours: dict[str, str]) -> Section:
+    blocks = choice_of_measure(results, figure)
+    lead = "The score of every training run. Runs of the same recipe differ only in their seed."
+    return Section("seeds", "Seeds", "Every seed", lead, (*blocks, training_run_table(results)) if blocks else ())
+
+
+def recipe_section(results: ComparisonResults, colors: dict[str, str]) -> Section:
     cards: list[Block] = []
-    columns = (Column("Setting", False), Column(results.baseline, False), Column("Here", False))
+    columns = (Column("Setting", False), Column(results.baseline, False), Column("This recipe", False))
     for each in results.systems:
         if not each.changes:
             continue
         rows = tuple(tuple(Cell(words, words) for words in change) for change in each.changes)
-        fold = "" if len(rows) <= FEW else f"{count(len(rows), 'setting')} of {each.label}"
+        fold = "" if len(rows) <= FEW_SETTINGS else f"{plural(len(rows), 'setting')} of {each.label}"
         table = Table(f"What {each.label} changes", columns, rows, fold, sortable=False)
-        cards.append(Card(each.label, each.about, colours[each.label], (table,)))
-    lead = f"The settings in which each recipe differs from {results.baseline}, as resolved."
-    return Section("recipes", "Recipes", "What the recipes change", lead, (Beside(tuple(cards)),) if cards else ())
+        cards.append(Card((table,), each.label, each.about, colors[each.label]))
+    lead = f"The settings in which each resolved recipe differs from {results.baseline}."
+    blocks = (SideBySide(tuple(cards)),) if cards else ()
+    return Section("recipes", "Recipes", "What the recipes change", lead, blocks)
 
 
-def again(results: ComparisonResults) -> Section:
+def reproduction_section(results: ComparisonResults) -> Section:
     blocks: list[Block] = [Commands(results.commands)] if results.commands else []
     if results.provenance:
         blocks += [Heading("Provenance"), Facts(tuple(results.provenance.items()), code=True)]
-    return Section("again", "Again", "Make it again", "The commands that make these numbers.", tuple(blocks))
+    lead = "The commands that produced these numbers."
+    return Section("reproduce", "Reproduce", "How to reproduce this", lead, tuple(blocks))

@@ -1,34 +1,38 @@
-"""Findings -> tables of plain numbers for programs: name of the file, rows with a head."""
+"""Comparison results -> CSV tables for programs: file name: rows, the first of which names the columns."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 
-from minbert.comparison.results import ComparisonResults, Curve, ScoreDifference, Summary, TrialCost
+from minbert.comparison.results import ComparisonResults, Curve, ScoreDifference, TrialCost
 from minbert.inference.formats import SeparatedFormat
 
-Rows = list[Sequence[object]]
-SUMMARY = ("mean", "sd", "low", "high")
-DIFFERENCE = tuple(field.name for field in fields(ScoreDifference))
-COST = tuple(field.name for field in fields(TrialCost))
+CsvRows = list[Sequence[object]]
+SUMMARY_COLUMNS = ("mean", "sd", "low", "high")
+DIFFERENCE_COLUMNS = tuple(field.name for field in fields(ScoreDifference))
+COST_COLUMNS = tuple(field.name for field in fields(TrialCost))
+# column names that are clearer than the names of the fields
+COST_NAMES = {"total": "parameters", "trainable": "trainable_parameters"}
 
 
-def tables(results: ComparisonResults) -> dict[str, Rows]:
+def comparison_tables(results: ComparisonResults) -> dict[str, CsvRows]:
     found = {
         "results.csv": system_rows(results),
-        "tables/seeds.csv": seeds(results),
-        "tables/changes.csv": changes(results),
-        "tables/curves.csv": curves(results),
-        "tables/cosines.csv": cosines(results),
-        "tables/gains.csv": gains(results),
-        "tables/transfers.csv": transfers(results),
+        "tables/seeds.csv": seed_rows(results),
+        "tables/changes.csv": change_rows(results),
+        "tables/curves.csv": curve_rows(results),
+        "tables/cosines.csv": cosine_rows(results),
+        "tables/gains.csv": gain_rows(results),
+        "tables/transfers.csv": transfer_rows(results),
     }
-    # a head without rows says nothing, except of the results
+    # empty tables are not written, except for the results
     return {name: rows for name, rows in found.items() if len(rows) > 1 or name == "results.csv"}
 
 
-def system_rows(results: ComparisonResults) -> Rows:
-    """One row a recipe and measure."""
-    rows: Rows = [("recipe", "measure", "baseline", "seeds", *SUMMARY, *named("difference", DIFFERENCE), *COST)]
+def system_rows(results: ComparisonResults) -> CsvRows:
+    """One row per system and measure."""
+    costs = tuple(COST_NAMES.get(column, column) for column in COST_COLUMNS)
+    differences = prefixed("difference", DIFFERENCE_COLUMNS)
+    rows: CsvRows = [("recipe", "measure", "baseline", "seeds", *SUMMARY_COLUMNS, *differences, *costs)]
     for each in results.systems:
         for measure in results.measures:
             summary = each.summaries.get(measure)
@@ -38,17 +42,17 @@ def system_rows(results: ComparisonResults) -> Rows:
                     measure,
                     results.baseline,
                     len(summary.values) if summary else 0,
-                    *values_of(summary, SUMMARY),
-                    *values_of(each.differences.get(measure), DIFFERENCE),
-                    *values_of(each.cost, COST),
+                    *field_values(summary, SUMMARY_COLUMNS),
+                    *field_values(each.differences.get(measure), DIFFERENCE_COLUMNS),
+                    *field_values(each.cost, COST_COLUMNS),
                 )
             )
     return rows
 
 
-def seeds(results: ComparisonResults) -> Rows:
-    """One row a recipe, seed and measure; a training without result has one row."""
-    rows: Rows = [("recipe", "seed", "state", "measure", "value", "run", "reason")]
+def seed_rows(results: ComparisonResults) -> CsvRows:
+    """One row per system, seed and measure; a training run without a result has one row."""
+    rows: CsvRows = [("recipe", "seed", "state", "measure", "value", "run", "reason")]
     for each in results.systems:
         for measure in results.measures:
             found = each.summaries[measure].values if measure in each.summaries else {}
@@ -60,57 +64,57 @@ def seeds(results: ComparisonResults) -> Rows:
     return rows
 
 
-def changes(results: ComparisonResults) -> Rows:
+def change_rows(results: ComparisonResults) -> CsvRows:
     return [
-        ("recipe", "setting", "baseline", "own"),
+        ("recipe", "setting", "baseline_value", "value"),
         *((each.label, *change) for each in results.systems for change in each.changes),
     ]
 
 
-def curves(results: ComparisonResults) -> Rows:
-    rows: Rows = [("recipe", "measure", "step", "mean", "low", "high")]
+def curve_rows(results: ComparisonResults) -> CsvRows:
+    rows: CsvRows = [("recipe", "measure", "step", "mean", "low", "high")]
     for each in results.systems:
         for measure, curve in each.curves.items():
-            rows += [(each.label, measure, *point) for point in points(curve)]
+            rows += [(each.label, measure, *point) for point in curve_points(curve)]
     return rows
 
 
-def cosines(results: ComparisonResults) -> Rows:
-    rows: Rows = [("recipe", "task", "other_task", "step", "mean", "low", "high")]
+def cosine_rows(results: ComparisonResults) -> CsvRows:
+    rows: CsvRows = [("recipe", "task", "other_task", "step", "mean", "low", "high")]
     for each in results.systems:
         for pair, curve in each.cosines.items():
-            rows += [(each.label, *pair, *point) for point in points(curve)]
+            rows += [(each.label, *pair, *point) for point in curve_points(curve)]
     return rows
 
 
-def gains(results: ComparisonResults) -> Rows:
-    head = ("task", *named("alone", SUMMARY), *named("together", SUMMARY), *named("difference", DIFFERENCE))
-    rows: Rows = [head]
+def gain_rows(results: ComparisonResults) -> CsvRows:
+    scores = (*prefixed("alone", SUMMARY_COLUMNS), *prefixed("together", SUMMARY_COLUMNS))
+    rows: CsvRows = [("task", *scores, *prefixed("difference", DIFFERENCE_COLUMNS))]
     for gain in results.gains:
-        both = (*values_of(gain.alone, SUMMARY), *values_of(gain.together, SUMMARY))
-        rows.append((gain.task, *both, *values_of(gain.difference, DIFFERENCE)))
+        both = (*field_values(gain.alone, SUMMARY_COLUMNS), *field_values(gain.together, SUMMARY_COLUMNS))
+        rows.append((gain.task, *both, *field_values(gain.difference, DIFFERENCE_COLUMNS)))
     return rows
 
 
-def transfers(results: ComparisonResults) -> Rows:
-    rows: Rows = [("source", "target", "how", *named("difference", DIFFERENCE))]
-    rows += [(t.source, t.target, t.how, *values_of(t.difference, DIFFERENCE)) for t in results.transfers]
+def transfer_rows(results: ComparisonResults) -> CsvRows:
+    rows: CsvRows = [("source", "target", "how", *prefixed("difference", DIFFERENCE_COLUMNS))]
+    rows += [(t.source, t.target, t.how, *field_values(t.difference, DIFFERENCE_COLUMNS)) for t in results.transfers]
     return rows
 
 
-def points(curve: Curve) -> Iterable[tuple[float, ...]]:
+def curve_points(curve: Curve) -> Iterable[tuple[float, ...]]:
     return zip(curve.steps, curve.mean, curve.low, curve.high, strict=True)
 
 
-def named(what: str, columns: Sequence[str]) -> tuple[str, ...]:
-    """difference, difference_low, ...: the value itself has the short name."""
-    return tuple(what if column == "value" else f"{what}_{column}" for column in columns)
+def prefixed(prefix: str, columns: Sequence[str]) -> tuple[str, ...]:
+    """difference, difference_low, ...: the value itself has the name without a suffix."""
+    return tuple(prefix if column == "value" else f"{prefix}_{column}" for column in columns)
 
 
-def values_of(found: Summary | ScoreDifference | TrialCost | None, columns: Sequence[str]) -> tuple[object, ...]:
-    """Nothing is an empty field."""
-    return tuple("" if found is None or (x := getattr(found, column)) is None else x for column in columns)
+def field_values(record: object, columns: Sequence[str]) -> tuple[object, ...]:
+    """None becomes an empty field."""
+    return tuple("" if record is None or (x := getattr(record, column)) is None else x for column in columns)
 
 
-def csv_text(rows: Rows) -> str:
+def csv_text(rows: CsvRows) -> str:
     return SeparatedFormat(",").lines(rows).decode("utf-8")

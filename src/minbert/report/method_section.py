@@ -1,83 +1,94 @@
-"""Findings -> how they were computed, in plain words."""
+"""Comparison results -> how they were computed, in plain words."""
 
 from minbert.comparison.results import ComparisonResults
+from minbert.report.blocks import Facts, Section
 from minbert.report.number_format import fixed
-from minbert.report.sentences import count, decimals, listed, main_measure, measure_name, measures_in_order, seeds_of
+from minbert.report.sentences import (
+    fewest_shared_seeds,
+    join_names,
+    main_measure,
+    measure_decimals,
+    measure_name,
+    measures_in_order,
+    plural,
+)
 
 
-def method(results: ComparisonResults) -> tuple[tuple[str, str], ...]:
-    """(what, how)."""
-    pairs = [
-        ("Training", training(results)),
-        ("Scores", scores(results)),
-        ("± and intervals of scores", spread(results)),
-        ("Differences", differences(results)),
-        ("Verdicts", verdicts(results)),
-        ("What could be seen", smallest(results)),
+def method_section(results: ComparisonResults) -> Section:
+    pairs = (
+        ("Training", training_text(results)),
+        ("Scores", scores_text(results)),
+        ("± and intervals of scores", spread_text(results)),
+        ("Differences", differences_text(results)),
+        ("Results", results_text(results)),
+        ("Minimum detectable effect", detectable_text(results)),
         (
             "Cost",
-            "Seconds of training without reading and measuring, and everything else, are means over the seeds. "
-            "Memory is that of the process at its largest; size is that of the saved model.",
+            "All costs are means over seeds. Training time excludes reading the data and evaluation. Memory is the "
+            "peak of the process; size is that of the saved model.",
         ),
-    ]
-    return tuple((what, how) for what, how in pairs if how)
+    )
+    facts = Facts(tuple((name, text) for name, text in pairs if text))
+    return Section("method", "Method", "How this was computed", "", (facts,))
 
 
-def training(results: ComparisonResults) -> str:
+def training_text(results: ComparisonResults) -> str:
     seeds = ", ".join(str(seed) for seed in results.seeds)
-    times = "once, with seed" if len(results.seeds) == 1 else f"{len(results.seeds)} times, with the seeds"
+    times = "once, with seed" if len(results.seeds) == 1 else f"{len(results.seeds)} times, with seeds"
     start = f"from {results.backbone}" if "," not in results.backbone else "each from its own backbone"
+    recipes = "The recipe" if len(results.systems) == 1 else f"Each of the {len(results.systems)} recipes"
     return (
-        f"Each of {count(len(results.systems), 'recipe')} was trained {times} {seeds}, {start}, "
-        f"under the same budget: {results.budget}. A seed decides the order of the data, dropout and fresh weights."
+        f"{recipes} was trained {times} {seeds}, {start}, with the same budget: {results.budget}. "
+        "The seed determines the order of the data, dropout, and the initial values of new weights."
     )
 
 
-def scores(results: ComparisonResults) -> str:
-    said = "After training, each model answers all rows of the dev files."
+def scores_text(results: ComparisonResults) -> str:
+    said = "After training, each model is evaluated on all rows of the dev files."
     if main_measure(results) != "overall":
         return said
     if {"sst", "quora", "sts"} <= set(results.tasks):
-        return f"{said} The overall score is (sst + quora + (sts + 1) / 2) / 3, of two accuracies and Pearson's r."
+        return f"{said} The overall score is (sst + quora + (sts + 1) / 2) / 3, from two accuracies and Pearson's r."
     return f"{said} The overall score is the mean of the tasks' main metrics; errors count as negative."
 
 
-def spread(results: ComparisonResults) -> str:
+def spread_text(results: ComparisonResults) -> str:
     if len(results.seeds) == 1:
-        return "With one seed there is no spread over seeds, so scores have neither ± nor interval."
+        return "With one seed there is no spread over seeds, so scores have neither ± nor an interval."
     return (
-        "After ± stands one standard deviation over seeds. The interval beside a mean is a 95 % interval over seeds "
-        "(Student's t): it covers the luck of the seeds, not that of the dev rows."
+        "± is one standard deviation over seeds. The interval of a mean is a 95 % interval over seeds (Student's t): "
+        "it covers the variation between seeds, not the choice of dev rows."
     )
 
 
-def differences(results: ComparisonResults) -> str:
+def differences_text(results: ComparisonResults) -> str:
     if len(results.systems) < 2:
         return ""
-    known = {seeds_of(each) for each in results.systems} - {None}
-    covers = "the luck of the seeds and of the dev rows"
+    known = {fewest_shared_seeds(each) for each in results.systems} - {None}
+    covers = "the variation between seeds and the choice of dev rows (bootstrap)"
     if known == {1}:
-        covers = "the luck of the dev rows alone"
+        covers = "only the choice of dev rows (bootstrap)"
     elif 1 in known:
-        covers += "; of the dev rows alone where there is one seed that both have"
+        covers += "; where the two share only one seed, it covers only the choice of dev rows"
     return (
-        f"A difference is a recipe's mean minus that of {results.baseline} over the seeds that both have; above 0 is "
-        f"better, also for errors. Its 95 % interval covers {covers}."
+        f"A difference is a recipe's mean minus the mean of {results.baseline}, over the seeds that both have. Above 0 "
+        f"is better, also for errors. Its 95 % interval covers {covers}."
     )
 
 
-def verdicts(results: ComparisonResults) -> str:
+def results_text(results: ComparisonResults) -> str:
     if not results.tested:
         return ""
     return (
-        f"{count(results.tested, 'difference')} {'was' if results.tested == 1 else 'were'} tested together. Their p "
-        "values are corrected by Holm's method, so that the chance of calling any difference real where there is none "
-        "stays below 5 %. “Better” and “worse” are said below a corrected p of 0.05; anything else is “no evidence of "
-        "a difference”, which is not the same as “equal”."
+        f"{plural(results.tested, 'difference')} {'was' if results.tested == 1 else 'were'} tested together. The p "
+        "values are corrected with Holm's method, so that the chance of calling any difference real when there is none "
+        "stays below 5 %. “Better” and “worse” mean a corrected p below 0.05. Everything else is “no evidence of a "
+        "difference”, which does not mean “equal”. The separate p value over rows is from a permutation test on the "
+        "dev rows: it asks only whether these particular trained models differ."
     )
 
 
-def smallest(results: ComparisonResults) -> str:
+def detectable_text(results: ComparisonResults) -> str:
     said = []
     for measure in measures_in_order(results):
         found = [
@@ -86,12 +97,12 @@ def smallest(results: ComparisonResults) -> str:
             if measure in each.differences
         ]
         if found:
-            digits = decimals(results, measure)
-            low, high = fixed(min(found), digits), fixed(max(found), digits)
+            decimals = measure_decimals(results, measure)
+            low, high = fixed(min(found), decimals), fixed(max(found), decimals)
             said.append(f"{low if low == high else f'{low} to {high}'} in {measure_name(measure)}")
     if not said:
         return ""
     return (
-        "With these seeds and dev rows, four in five times this comparison finds a true difference of "
-        f"{listed(said)}. Smaller ones can hide in “no evidence”."
+        "With these seeds and dev rows, this comparison would detect a true difference of this size four times in "
+        f"five: {join_names(said)}. Smaller differences can hide behind “no evidence”."
     )
