@@ -112,7 +112,7 @@ def classification_blocks(name: str, found: ClassificationAnalysis) -> list[Bloc
         return heatmap(labels, labels, squares, "label", "prediction", min(width, 470.0))
 
     caption = (
-        "Confusion matrix: gold labels against predictions; darker squares are a larger fraction of their row. "
+        "Confusion matrix: gold labels against predictions; a stronger color is a larger fraction of the row. "
         f"Matthews correlation {fixed(found.matthews, 3)}."
     )
     calibration = found.calibration
@@ -142,7 +142,7 @@ def calibration_text(found: Calibration) -> str:
         # the temperature minimizes log loss, which may leave the calibration error as it is
         losses = f"from {fixed(found.log_loss, 3)} to {fixed(found.scaled_log_loss, 3)}"
         said += f" Dividing the logits by {fixed(found.temperature, 2)} would change the log loss {losses} and the"
-        said += f" calibration error to {percentage(found.scaled_ece, 1)}, measured on the same rows."
+        said += f" calibration error to {percentage(found.scaled_ece, 1)}, fitted and measured on these same rows."
     return said
 
 
@@ -222,7 +222,7 @@ def disagreement_blocks(found: Disagreement, task: TaskAnalysis, names: tuple[st
         *((("Neither is correct", f"{found.neither:,}"),) if is_class else ()),
         (
             "McNemar's test" if is_class else "Sign test",
-            f"p = {p_value(found.p)}: how often two equally good models would split these rows as unevenly",
+            f"p {p_value(found.p)}: how often two equally good models would split these rows as unevenly",
         ),
     )
     return [Heading("Where the two runs disagree"), Facts(pairs), *disagreement_explorer(found, task, names)]
@@ -236,13 +236,14 @@ def leak_blocks(found: Leaks, rows: int) -> list[Block]:
         return [heading, Paragraph("No text of the dev rows occurs in the training data.")]
     metric = METRIC_NAMES.get(found.metric, found.metric)
     said = (
-        f"{found.rows:,} of {rows:,} dev rows occur in the training data as whole rows, and {found.texts:,} have at "
-        f"least one text that does. The run's {metric} is {fixed(found.score, 4)} on all rows"
+        f"Leaked rows (whole rows that also occur in the training data): {found.rows:,} of {rows:,}. Rows with at "
+        f"least one text in the training data: {found.texts:,}. The run's {metric} is {fixed(found.score, 4)} on "
+        "all rows"
     )
     if found.score_without_leaks is not None and found.rows:
-        said += f", {fixed(found.score_without_leaks, 4)} without the whole rows that occur"
+        said += f", {fixed(found.score_without_leaks, 4)} without the leaked rows"
     if found.score_on_leaks is not None:
-        said += f", {fixed(found.score_on_leaks, 4)} on only those rows"
+        said += f", {fixed(found.score_on_leaks, 4)} on the leaked rows only"
     columns = (Column("Training data of", False), Column("Whole rows"), Column("At least one text"))
     lines = tuple(
         (Cell(each.task, each.task), Cell(f"{each.rows:,}", each.rows), Cell(f"{each.texts:,}", each.texts))

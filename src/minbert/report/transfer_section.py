@@ -67,7 +67,9 @@ def gain_blocks(results: ComparisonResults) -> tuple[Block, ...]:
     forest_rows = [ForestRow(gain.task, gain.difference) for gain in results.gains]
     caption = "One model for all tasks minus one model per task, with 95 % intervals: right of 0, sharing helps."
     if results.budget != WHOLE:
-        caption += " A task alone has an equal part of the budget, so all of them together cost as much as one model."
+        caption += (
+            " Each single-task model has an equal share of the budget, so together they cost as much as the shared one."
+        )
     title = "together minus alone"
     figure = Figure("sharing-gains", lambda width: forest_plot(forest_rows, title, decimals, width), caption)
     return Heading("Alone or together"), figure, Table("Each task alone and together", columns, rows)
@@ -90,7 +92,7 @@ def transfer_blocks(results: ComparisonResults) -> tuple[Block, ...]:
     said = "Rows are the source task, columns the target task. A frame marks a result of better or worse; without a "
     said += "frame there is no evidence of a difference."
     if results.budget != WHOLE:
-        said += " Two tasks have two parts of the budget, the target alone has one."
+        said += " Two tasks have two shares of the budget; the target alone has one."
     return Heading("Transfer between tasks"), Paragraph(said), SideBySide(figures), transfer_table(results)
 
 
