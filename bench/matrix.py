@@ -75,7 +75,7 @@ def in_answering(context: Context) -> Result:
         return work / (time.perf_counter() - began) / 1e9
 
     products = forward_products(ANSWER_TOKENS, D, F)
-    note = f"{len(texts):,} sentences to vectors, tokenising included"
+    note = f"{len(texts):,} sentences to vectors, tokenizing included"
     return against_products(round_of_answers, products, context.sizes.embed_rounds, note)
 
 

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import re
+import shlex
 import subprocess
 import sys
 import time
@@ -9,8 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
-from minbert.cli import COMMANDS
+from minbert.cli import COMMANDS, app, help_text
+from minbert.cli.console import command_line, shell_path
 from tests.workbench import DEMO, Minbert, Said, demo_recipe, run_all, write_csv
 
 
@@ -71,7 +75,7 @@ def test_label_out_of_range_names_every_line_and_can_be_skipped(minbert: Minbert
     assert not (tmp_path / "run").exists()
     said = minbert(*words, "--skip-bad-rows")
     assert said.code == 0
-    assert "2 left out" in said.err
+    assert "2 skipped" in said.err
 
 
 def test_unknown_setting(minbert: Minbert, tiny: Path, tmp_path: Path) -> None:
@@ -151,7 +155,7 @@ def test_square_brackets_of_the_users_are_shown_as_they_are(minbert: Minbert, ti
     task.write_text(task.read_text() + 'dev = "dev.csv"\n')
     said = minbert("check", recipe, "--set", f"backbone={tiny}")
     assert said.code == 0 and "[/b] 50.0%" in said.out and "[no] 50.0%" in said.out
-    assert "4 dev rows are trained on" in said.out
+    assert "4 dev rows occur in the training data" in said.out
     assert minbert("train", recipe, "--out", tmp_path / "run", "--set", f"backbone={tiny}").code == 0
     said = minbert("predict", tmp_path / "run", "films", "[/i]")
     assert "[/b]" in said.out and "[no]" in said.out
@@ -281,7 +285,7 @@ def test_embed_a_run_and_a_backbone(minbert: Minbert, run: Path, tiny: Path, tmp
     texts.write_text("One\x0cline.\n\nA third\u2028line, the second was empty.\n", encoding="utf-8")
     for model in (run, tiny):
         output = tmp_path / f"{model.name}.npy"
-        assert minbert("embed", model, texts, output, "--pooling", "mean", "--normalise").code == 0
+        assert minbert("embed", model, texts, output, "--pooling", "mean", "--normalize").code == 0
         vectors = np.load(output)
         assert vectors.shape == (3, 32) and vectors.dtype == np.float32
         np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
@@ -363,13 +367,54 @@ def test_every_command_teaches_with_help(minbert: Minbert) -> None:
         assert "Usage" in said.out
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_examples_in_help_are_commands(name: str) -> None:
+    """Every example is read with the options of its command; nothing is run."""
+    group = typer.main.get_command(app)
+    assert isinstance(group, typer.core.TyperGroup)
+    command = group.commands[name]
+    examples = re.findall(r"^(?:Example: |  )minbert (.+)$", command.help or "", re.MULTILINE)
+    for example in examples:
+        called, *words = shlex.split(example)
+        assert called == name
+        command.make_context(called, words)
+
+
+def test_help_wraps_at_the_width_of_the_terminal(minbert: Minbert, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A paragraph of the docstring is one paragraph of the help; indented lines stay apart."""
+
+    def predict() -> None:
+        """First line.
+
+        One paragraph
+        on two lines.
+
+        Examples:
+          one
+          two
+        """
+
+    assert help_text(predict) == "First line.\n\nOne paragraph on two lines.\n\nExamples:\n  one\n  two"
+    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", 200)
+    said = minbert("resume", "--help").out
+    assert any("The result is the same" in line and "cannot be resumed" in line for line in said.splitlines())
+
+
+def test_a_command_to_copy_is_quoted_for_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/somewhere/minbert", "embed", "minilm", "my texts.txt", "x.npy", "--force"])
+    assert command_line() == "minbert embed minilm 'my texts.txt' x.npy --force"
+    assert command_line("--resume", without=["--force"]) == "minbert embed minilm 'my texts.txt' x.npy --resume"
+    # brackets are escaped for rich, blanks quoted for the shell
+    assert shell_path(Path("a [b]")) == r"'a \[b]'"
+
+
 def test_version(minbert: Minbert) -> None:
     assert minbert("--version").out.startswith("minbert 0.")
 
 
 def test_predict_wants_a_task_or_several_and_not_both(minbert: Minbert, tmp_path: Path) -> None:
     for words in (["--input", "x.csv", "--output", "y.csv"], ["sst", "--tasks", "sst,sts", "--input", "x.csv"]):
-        assert_mistake(minbert("predict", tmp_path, *words), "Name a task, or several of them with --tasks.")
+        assert_mistake(minbert("predict", tmp_path, *words), "Name one task, or several with --tasks.")
 
 
 def test_what_show_prints_is_a_recipe(minbert: Minbert, tiny: Path, tmp_path: Path) -> None:

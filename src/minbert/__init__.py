@@ -16,9 +16,9 @@ __all__ = ["UserError", "load"]
 def load(run: "str | Path", precision: "Precision" = "auto") -> "Predictor":
     """The trained model of a run: `minbert.load("runs/baseline").predict("sst", ["A fine film."])`.
 
-    `precision`: what the encoder computes in, "fp32", "bf16", or "auto": bf16 where this machine multiplies it fast.
+    `precision` of the encoder: "fp32", "bf16", or "auto", which is bf16 if it is fast on this machine, else fp32.
     """
-    # torch takes a second to import: only who loads a model waits for it
+    # here, because importing torch takes a second
     from minbert.inference.predictor import load_predictor
 
     return load_predictor(run, precision)

@@ -1,16 +1,24 @@
 """Files that are there whole or not at all, and stay there when the machine stops at any instant."""
 
-import fcntl
 import hashlib
 import json
 import os
 import platform
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
+
+from filelock import FileLock, Timeout
 
 from minbert.errors import UserError
+
+WINDOWS = os.name == "nt"
+# The holder has a file of its own: what is locked cannot be read by others on Windows.
+LOCK, HOLDER = "lock", "lock.holder"
+# seconds to wait for a reader
+PATIENCE = 5.0
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -20,17 +28,36 @@ def write_json(path: Path, value: Any) -> None:
 def write_text(path: Path, text: str) -> None:
     """Whole or not at all: a reader never sees half a file."""
     aside = path.with_name(path.name + ".tmp")
-    with aside.open("w", encoding="utf-8") as file:
+    # the same bytes on every system
+    with aside.open("w", encoding="utf-8", newline="\n") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    aside.replace(path)
+    move_file(aside, path)
     fsync_path(path.parent)
+
+
+def move_file(source: Path, target: Path) -> None:
+    """Rename, in place of a file that is there."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            source.replace(target)
+            return
+        except PermissionError:
+            # Windows refuses while anybody reads one of them, which is soon over
+            if not WINDOWS or time.monotonic() > until:
+                raise
+            time.sleep(0.05)
 
 
 def fsync_path(path: Path) -> None:
     """Wait until a file's content, or a folder's list of names, is on the disk."""
-    handle = os.open(path, os.O_RDONLY)
+    if WINDOWS and path.is_dir():
+        # it opens no folders, and keeps their lists of names by itself
+        return
+    # Windows syncs only what is open for writing
+    handle = os.open(path, os.O_RDWR if WINDOWS else os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
@@ -45,26 +72,42 @@ def replace_folder(aside: Path, folder: Path) -> None:
     old = folder.with_name(folder.name + ".old")
     if folder.exists():
         shutil.rmtree(old, ignore_errors=True)
-        folder.rename(old)
-    aside.rename(folder)
+        move_file(folder, old)
+    move_file(aside, folder)
     fsync_path(folder.parent)
     shutil.rmtree(old, ignore_errors=True)
 
 
-def hold_lock(folder: Path) -> IO[str]:
-    """A folder's lock, until the file is closed: the system takes it back when the process ends, however it ends."""
-    lock = (folder / "lock").open("a+", encoding="utf-8")
+class FolderLock:
+    """A folder's lock, until it is closed: the system takes it back when the process ends, however it ends."""
+
+    def __init__(self, lock: FileLock) -> None:
+        self._lock = lock
+
+    def close(self) -> None:
+        self._lock.release()
+
+
+def hold_lock(folder: Path) -> FolderLock:
+    """Take a folder's lock, or say who has it."""
+    # not of one thread: whoever closes it may be another
+    lock = FileLock(folder / LOCK, timeout=0, thread_local=False)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        lock.seek(0)
-        holder = lock.read().strip() or "another process"
-        lock.close()
-        raise UserError(f"{folder}: {holder} is at work there.", "Wait until it ends, or stop it.") from None
-    lock.truncate(0)
-    lock.write(f"process {os.getpid()} on {platform.node()}")
-    lock.flush()
-    return lock
+        lock.acquire()
+    except Timeout:
+        raise UserError(f"{folder}: {holder_of(folder)} is at work there.", "Wait until it ends, or stop it.") from None
+    (folder / HOLDER).write_text(f"process {os.getpid()} on {platform.node()}\n", encoding="utf-8")
+    return FolderLock(lock)
+
+
+def holder_of(folder: Path) -> str:
+    """Who holds a folder; it may have no time yet to say so."""
+    try:
+        said = (folder / HOLDER).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        said = ""
+    # without its end, it is only half written
+    return said.strip() if said.endswith("\n") else "another process"
 
 
 def differences(then: Any, now: Any) -> Iterator[tuple[str, Any, Any]]:

@@ -103,7 +103,7 @@ def test_15_the_command_itself_killed_from_outside(minbert: Minbert, run: Path, 
     said = minbert(*words, output)
     assert said.code == 2 and "Go on with it: --resume. Or begin anew: --force." in said.err
     code, told, _ = end(start(*words, output, "--resume", rows=100))
-    assert code == 0 and "4,000 rows: 4,000 answered" in told
+    assert code == 0 and "4,000 rows: 4,000 predictions" in told
     assert output.read_bytes() == whole.read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv", "out.csv", "whole.csv"]
 
@@ -163,7 +163,7 @@ def test_16_bad_rows_are_listed_and_the_rest_is_answered(
     assert said.code == 3
     assert rejects_in(output) == rejects
     assert [row[-1] for row in answers_in(output, "review")] == ["1", "7", "9"]
-    assert "9 rows: 3 answered" in said.err and "6 rejected" in said.err
+    assert "9 rows: 3 predictions" in said.err and "6 rejected" in said.err
     counts = json.loads(minbert(*words, "--force", "--json", "--skip-bad-rows").out)
     assert (counts["rows"], counts["answered"], counts["rejected"]) == (9, 3, 6)
     assert minbert(*words, "--force", "--skip-bad-rows").code == 0
@@ -220,27 +220,27 @@ def test_17_marks_of_other_systems_are_no_part_of_the_text(minbert: Minbert, run
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_17_ten_megabytes_in_one_field_are_answered_and_marked(
-    minbert: Minbert, run: Path, tmp_path: Path, ending: str
-) -> None:
+def test_17_ten_megabytes_in_one_field_are_answered_and_marked(run: Path, tmp_path: Path, ending: str) -> None:
     texts = ["a good film", "bad " * 2_621_440, "a bad film"]
     assert len(texts[1]) == 10 * 2**20
-    source, output = tmp_path / f"in.{ending}", tmp_path / "out.jsonl"
-    if ending == "parquet":
-        pyarrow.parquet.write_table(pyarrow.table({"review": texts}), source)
-    else:
-        write_reviews(source, texts)
-    code, said, peak = end(start("predict", run, "mood", "--input", source, "--output", output))
-    assert code == 0, said
-    found = [json.loads(line) for line in output.open(encoding="utf-8")]
+
+    def predicted(name: str, texts: list[str]) -> tuple[list[dict[str, object]], float]:
+        source, output = tmp_path / f"{name}.{ending}", tmp_path / f"{name}-out.jsonl"
+        if ending == "parquet":
+            pyarrow.parquet.write_table(pyarrow.table({"review": texts}), source)
+        else:
+            write_reviews(source, texts)
+        code, said, peak = end(start("predict", run, "mood", "--input", source, "--output", output))
+        assert code == 0 and peak > 0, said
+        return [json.loads(line) for line in output.open(encoding="utf-8")], peak
+
+    found, peak = predicted("large", texts)
     assert [row["truncated"] for row in found] == [False, True, False]
     assert [row["review"] for row in found] == texts
-    small = write_reviews(tmp_path / "small.jsonl", texts[::2])
-    assert minbert("predict", run, "mood", "--input", small, "--output", output, "--force").code == 0
-    alone = [json.loads(line) for line in output.open(encoding="utf-8")]
+    alone, usual = predicted("small", texts[::2])
     assert [row["p_good"] for row in alone] == pytest.approx([row["p_good"] for row in found[::2]], abs=2e-6)
-    # tokenized whole it would be 2 GB: 215 MB for each MB of text
-    assert 0 < peak < 600
+    # tokenized whole it would be 2 GB: 215 MB for each MB of text. The libraries alone take what they take
+    assert peak - usual < 300
 
 
 # ---- 18: places ---------------------------------------------------------------------------------------

@@ -182,6 +182,6 @@ def test_an_interrupted_driver_lets_its_cells_save_themselves(here: Path, tiny: 
     driver.send_signal(signal.SIGTERM)
     _, err = driver.communicate()
     assert driver.returncode == 143
-    assert "The same command goes on" in err
+    assert "Run the same command again to resume" in err
     assert {str(about["state"]) for about in trials(here / "cmp").values()} == {"interrupted"}
     assert list(here.glob("cmp/trials/*/checkpoints/step-*"))

@@ -1,6 +1,10 @@
-"""The command `minbert`: one thin file a command. Heavy parts are imported by the command that needs them."""
+"""The command `minbert`: one thin file per command. Each command imports heavy modules only when it runs."""
 
 import importlib
+import inspect
+import io
+import os
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -11,8 +15,8 @@ from minbert.errors import UserError
 
 app = typer.Typer(
     name="minbert",
-    help="One small BERT, many sentence tasks.\n\nBring labelled sentences, name a recipe, get one model that "
-    "answers all of them. Start with `minbert demo`.",
+    help="One small BERT, many sentence tasks.\n\nTrain one model on all your labeled sentence tasks: choose a recipe, "
+    "train, predict. Start with `minbert demo`.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -20,33 +24,40 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-LEARN = "Learn"
-ANSWER = "Answer"
-DISCOVER = "Discover"
-# command: (panel of --help); the module of the same name defines a function of the same name
+TRAIN_PANEL = "Train and compare"
+PREDICT_PANEL = "Predict and evaluate"
+LIST_PANEL = "Look up"
+# command: panel of --help; the module of the same name defines a function of the same name
 COMMANDS = {
-    "demo": LEARN,
-    "check": LEARN,
-    "train": LEARN,
-    "resume": LEARN,
-    "ensemble": LEARN,
-    "soup": LEARN,
-    "compare": LEARN,
-    "reproduce": LEARN,
-    "evaluate": ANSWER,
-    "predict": ANSWER,
-    "embed": ANSWER,
-    "report": ANSWER,
-    "runs": DISCOVER,
-    "recipes": DISCOVER,
-    "techniques": DISCOVER,
-    "show": DISCOVER,
-    "tasks": DISCOVER,
-    "models": DISCOVER,
+    "demo": TRAIN_PANEL,
+    "check": TRAIN_PANEL,
+    "train": TRAIN_PANEL,
+    "resume": TRAIN_PANEL,
+    "ensemble": TRAIN_PANEL,
+    "soup": TRAIN_PANEL,
+    "compare": TRAIN_PANEL,
+    "reproduce": TRAIN_PANEL,
+    "evaluate": PREDICT_PANEL,
+    "predict": PREDICT_PANEL,
+    "embed": PREDICT_PANEL,
+    "report": PREDICT_PANEL,
+    "runs": LIST_PANEL,
+    "recipes": LIST_PANEL,
+    "techniques": LIST_PANEL,
+    "show": LIST_PANEL,
+    "tasks": LIST_PANEL,
+    "models": LIST_PANEL,
 }
+
+
+def help_text(function: Callable[..., None]) -> str:
+    """The docstring with one line per paragraph, so that it wraps at any width; indented lines stay as they are."""
+    return re.sub(r"(?<!\n)\n(?=\S)", " ", inspect.getdoc(function) or "")
+
+
 for name, panel in COMMANDS.items():
     function: Callable[..., None] = getattr(importlib.import_module(f"minbert.cli.{name}"), name)
-    app.command(name, rich_help_panel=panel)(function)
+    app.command(name, rich_help_panel=panel, help=help_text(function))(function)
 
 
 def version(value: bool) -> None:
@@ -65,19 +76,23 @@ def common(
 
 
 def main() -> None:
-    """Run the command line. A user's mistake is one message on standard error and exit code 2."""
-    # as Ctrl-C does: leave through the code that tidies up and writes down what happened
+    """Run the command line. A UserError becomes one message on standard error and exit code 2."""
+    # like Ctrl-C: exit through the code that cleans up and records what happened
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    for stream in (sys.stdout, sys.stderr) if os.name == "nt" else ():
+        if isinstance(stream, io.TextIOWrapper):
+            # in files and pipes, Windows uses a code page that lacks many characters: print "?" instead of failing
+            stream.reconfigure(errors="replace")
     try:
         app()
     except UserError as wrong:
-        mistake = wrong
+        error = wrong
     except OSError as wrong:
-        # a file that cannot be read or written, a full disk: the system's own words say what is wrong
-        mistake = UserError(f"{wrong.filename or 'input/output'}: {wrong.strerror or wrong}.")
+        # an unreadable file, a full disk: the system's own message says what is wrong
+        error = UserError(f"{wrong.filename or 'input/output'}: {wrong.strerror or wrong}.")
     else:
         return
     from minbert.cli.console import show_error
 
-    show_error(mistake)
+    show_error(error)
     sys.exit(2)

@@ -1,14 +1,16 @@
-"""minbert demo: the main job on data that ships with the package."""
+"""minbert demo: train and predict with data that ships with the package."""
 
-import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from minbert.cli.console import console, score_table, shell_path, text_table
+from minbert.cli.options import DemoOutOption, ForceOption
+from minbert.cli.training_progress import watch_training
 
-from minbert.cli.console import console, score_table, table
-from minbert.cli.options import Force
-from minbert.cli.training_progress import watch
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from minbert.inference.predictor import Predictor
 
 QUESTIONS: dict[str, list[tuple[str, ...]]] = {
     "sentiment": [
@@ -27,34 +29,35 @@ QUESTIONS: dict[str, list[tuple[str, ...]]] = {
 }
 
 
-def demo(
-    out: Annotated[Path, typer.Option("--out", help="The directory of the run.")] = Path("runs/demo"),
-    force: Force = False,
-) -> None:
-    """Train one model on three small tasks and ask it questions: about two minutes on two cores.
+def demo(out: DemoOutOption = Path("runs/demo"), force: ForceOption = False) -> None:
+    """Train one model on three small tasks and try it out. Takes about two minutes on two cores.
 
-    Sentiment, paraphrase and similarity are learned jointly from a few hundred sentences a task that were
-    written for this project. Shows the scores beside those of the untrained model.
+    Sentiment, paraphrase and similarity are learned jointly, from a few hundred sentences per task that were written
+    for this project. The scores are shown next to those of the untrained model.
     """
     from minbert.config.loading import read_recipe
     from minbert.inference.predictor import load_predictor
     from minbert.runs.run import start_run
 
     console.print("[bold]One small BERT, three tasks[/]: sentiment, paraphrase and similarity, learned jointly")
-    finished = watch(start_run(read_recipe("demo"), out, force=force, measure_before=True))
+    finished = watch_training(start_run(read_recipe("demo"), out, force=force, measure_before=True))
     console.print()
     console.print(score_table(finished.scores, finished.overall, finished.before, finished.before_overall))
-    model = load_predictor(out)
+    predictor = load_predictor(out)
     for task, texts in QUESTIONS.items():
-        answers = table(task, "answer", "", right=("",))
-        for text, answer in zip(texts, model.predict(task, texts), strict=True):
-            if answer.probabilities is not None:
-                said, sure = answer.label or "", f"{max(answer.probabilities.values()):.0%}"
-            else:
-                said, sure = f"{answer.score:.1f} of 5", ""
-            answers.add_row("\n".join(text), f"[bold]{said}[/]", f"[dim]{sure}[/]")
         console.print()
-        console.print(answers)
-    where = shlex.quote(str(out))
-    console.print(f'\nNext, ask it yourself:  minbert predict {where} sentiment "I could not put this book down."')
+        console.print(prediction_table(predictor, task, texts))
+    where = shell_path(out)
+    console.print(f'\nTry it yourself:  minbert predict {where} sentiment "I could not put this book down."')
     console.print("Then train on your own files:  minbert recipes; minbert train --help")
+
+
+def prediction_table(predictor: "Predictor", task: str, texts: list[tuple[str, ...]]) -> "Table":
+    made = text_table(task, "prediction", "", right=("",))
+    for text, prediction in zip(texts, predictor.predict(task, texts), strict=True):
+        if prediction.probabilities is not None:
+            value, confidence = prediction.label or "", f"{max(prediction.probabilities.values()):.0%}"
+        else:
+            value, confidence = f"{prediction.score:.1f} of 5", ""
+        made.add_row("\n".join(text), f"[bold]{value}[/]", f"[dim]{confidence}[/]")
+    return made

@@ -1,32 +1,24 @@
-"""minbert ensemble: several runs that answer as one."""
+"""minbert ensemble: several runs -> one model that averages their predictions."""
 
-import shlex
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
-from minbert.cli.console import console, plain, table
-from minbert.cli.options import Force
+from minbert.cli.console import console, escape_markup, shell_path, text_table
+from minbert.cli.options import BestOption, EnsembleRunsArgument, ForceOption, MergedOutOption
 
 
 def ensemble(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Runs, of any recipes and backbones.")],
-    out: Annotated[Path, typer.Option("--out", help="Where it goes; answers like a run.")],
-    best: Annotated[bool, typer.Option("--best", help="Each task is answered by its best run alone.")] = False,
-    force: Force = False,
+    runs: EnsembleRunsArgument, out: MergedOutOption, best: BestOption = False, force: ForceOption = False
 ) -> None:
-    """Put several runs together that answer like one: the mean of the answers of those that have the task.
+    """Combine several runs into one model that averages their predictions.
 
-    Costs as much as all of them when it answers; `minbert train` with `distil` makes one model of them.
+    For each task, the runs that were trained on it are averaged. Prediction costs as much as all of them together;
+    `distillation` in a recipe trains one model from an ensemble.
 
     Example: minbert ensemble runs/sst runs/quora runs/sts --out runs/all
     """
     from minbert.runs.merge import make_ensemble
 
-    asked = make_ensemble(runs, out, best=best, force=force)
-    shown = table("task", "answered by")
-    for name, those in asked.items():
-        shown.add_row(name, plain(", ".join(map(str, those))))
+    members = make_ensemble(runs, out, best=best, force=force)
+    shown = text_table("task", "runs")
+    for name, paths in members.items():
+        shown.add_row(name, escape_markup(", ".join(map(str, paths))))
     console.print(shown)
-    console.print(f"Measure it:  minbert evaluate {plain(shlex.quote(str(out)))}")
+    console.print(f"Evaluate it:  minbert evaluate {shell_path(out)}")

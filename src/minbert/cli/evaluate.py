@@ -1,36 +1,41 @@
-"""minbert evaluate: the scores of a run on labelled files."""
+"""minbert evaluate: the scores of a run on labeled files."""
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from minbert.cli.console import console, progress, table
-from minbert.cli.options import AsJson, DataRoot, Precision, RunFolder, SkipBadRows
+from minbert.cli.console import console, progress_bar, text_table
+from minbert.cli.options import (
+    DataOption,
+    DataRootOption,
+    JsonOption,
+    PrecisionOption,
+    RunArgument,
+    SkipBadRowsOption,
+)
 from minbert.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import numpy.typing as npt
+    from rich.table import Table
 
     from minbert.runs.events import Scores
     from minbert.runs.scoring import Scoring
 
 
 def evaluate(
-    run: RunFolder,
-    data: Annotated[
-        list[str] | None,
-        typer.Option("--data", metavar="TASK=FILE", help="Measure this task on this file. May be repeated."),
-    ] = None,
-    data_root: DataRoot = None,
-    precision: Precision = "auto",
-    skip_bad_rows: SkipBadRows = False,
-    as_json: AsJson = False,
+    run: RunArgument,
+    data: DataOption = None,
+    data_root: DataRootOption = None,
+    precision: PrecisionOption = "auto",
+    skip_bad_rows: SkipBadRowsOption = False,
+    as_json: JsonOption = False,
 ) -> None:
-    """Measure a run's model on its tasks' dev files, or on files you name.
+    """Evaluate a run on the dev files of its tasks, or on other labeled files.
 
     Example: minbert evaluate runs/baseline --data sst=more-reviews.csv --json
     """
@@ -40,47 +45,50 @@ def evaluate(
     from minbert.runs.directory import dev_rows
     from minbert.runs.scoring import Scoring
 
-    named = dict(split_option(option) for option in data or [])
+    files = dict(split_data_option(option) for option in data or [])
     predictor = load_predictor(run, precision)
-    for name in named:
+    for name in files:
         predictor.task(name)
-    tasks = {name: task for name, task in predictor.tasks.items() if not named or name in named}
-    rows = {
-        name: read_dataset(Path(named[name]), task, skip_bad_rows=skip_bad_rows)
-        if name in named
+    tasks = {name: task for name, task in predictor.tasks.items() if not files or name in files}
+    datasets = {
+        name: read_dataset(Path(files[name]), task, skip_bad_rows=skip_bad_rows)
+        if name in files
         else dev_rows(run, task, data_root, skip_bad_rows)
         for name, task in tasks.items()
     }
 
-    def fill(name: str, answers: "npt.NDArray[Any]") -> "Iterator[int]":
-        return predictor.fill(name, rows[name].texts, answers)
+    def fill(name: str, predictions: "npt.NDArray[Any]") -> "Iterator[int]":
+        return predictor.fill(name, datasets[name].texts, predictions)
 
-    scores = watch_measuring(Scoring(tasks, rows, fill))
+    scores = watch_evaluation(Scoring(tasks, datasets, fill))
     total = overall(scores, tasks)
     if as_json:
         typer.echo(json.dumps({"tasks": scores, "overall": total}, indent=2))
-        return
-    shown = table("task", "rows", "metric", "score", right=("rows", "score"))
+    else:
+        console.print(metric_table(scores, total, {name: len(dataset) for name, dataset in datasets.items()}))
+
+
+def metric_table(scores: "Scores", overall: float, rows: "Mapping[str, int]") -> "Table":
+    """All metrics, the main metric of each task first."""
+    made = text_table("task", "rows", "metric", "score", right=("rows", "score"))
     for name, metrics in scores.items():
         for i, (metric, value) in enumerate(metrics.items()):
-            main = i == 0
-            style = "bold" if main else "dim"
-            count = f"{len(rows[name]):,}" if main else ""
-            shown.add_row(name if main else "", count, f"[{style}]{metric}[/]", f"[{style}]{value:.4f}[/]")
-    shown.add_row("overall", "", "", f"[bold]{total:.4f}[/]")
-    console.print(shown)
+            task, count, style = (name, f"{rows[name]:,}", "bold") if i == 0 else ("", "", "dim")
+            made.add_row(task, count, f"[{style}]{metric}[/]", f"[{style}]{value:.4f}[/]")
+    made.add_row("overall", "", "", f"[bold]{overall:.4f}[/]")
+    return made
 
 
-def watch_measuring(measured: "Scoring") -> "Scores":
-    with progress() as bar:
-        measuring = bar.add_task("measuring", total=None, note="")
-        for event in measured:
-            bar.update(measuring, completed=event.done, total=event.total)
-    return measured.scores
+def watch_evaluation(scoring: "Scoring") -> "Scores":
+    with progress_bar() as bar:
+        bar_task = bar.add_task("evaluating", total=None, note="")
+        for event in scoring:
+            bar.update(bar_task, completed=event.done, total=event.total)
+    return scoring.scores
 
 
-def split_option(option: str) -> tuple[str, str]:
+def split_data_option(option: str) -> tuple[str, str]:
     name, equals, value = option.partition("=")
     if not equals or not name or not value:
-        raise UserError(f"--data {option}: not of the form TASK=FILE.", "For example: --data sst=reviews.csv")
+        raise UserError(f"--data {option}: not in the form TASK=FILE.", "For example: --data sst=reviews.csv")
     return name, value

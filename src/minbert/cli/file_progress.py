@@ -1,6 +1,5 @@
-"""A file being answered, on the screen: a bar with an estimate, and the rate; in a log file, a line now and then."""
+"""Progress of a file being processed: a bar with remaining time and rate; in a log file, an occasional line."""
 
-import shlex
 import signal
 import sys
 import time
@@ -8,39 +7,47 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from minbert.cli.console import errors, progress
+from minbert.cli.console import command_line, progress_bar, stderr
 
 if TYPE_CHECKING:
     from minbert.inference.job import Job, Progress
 
-# a log file gets a line this often
-SECONDS = 30
+# seconds between two lines in a log file
+LOG_INTERVAL = 30
 
 
 def watch_file(job: "Job[Any]") -> "Progress":
-    """Do all of it; returns how much there was. Interrupted, it says how to go on."""
+    """Run the job to its end and return the final counts. If interrupted, show how to resume."""
     try:
-        return shown(job)
+        return show_file_progress(job)
     except (KeyboardInterrupt, SystemExit) as stopped:
-        words = [word for word in sys.argv[1:] if word not in ("--force", "--resume")]
-        errors.print(f"Stopped. Go on with:  {shlex.join(['minbert', *words, '--resume'])}", markup=False)
+        again = command_line("--resume", without=("--force", "--resume"))
+        stderr.print(f"Stopped. Resume with:  {again}", markup=False)
         if isinstance(stopped, SystemExit):
             raise
         raise typer.Exit(128 + signal.SIGINT) from None
 
 
-def shown(job: "Job[Any]") -> "Progress":
-    began = told = time.monotonic()
+def show_file_progress(job: "Job[Any]") -> "Progress":
+    started = logged = time.monotonic()
     live = sys.stderr.isatty()
-    with progress(job.reader.unit) as bar:
-        answering = bar.add_task("answering", total=None, note="")
+    with progress_bar(job.reader.unit) as bar:
+        bar_task = bar.add_task("processing", total=None, note="")
         for event in job:
             now = time.monotonic()
-            rate = (event.rows - event.before) / (now - began) if event.rows > event.before else 0.0
-            note = f"{event.rows:,} rows, {rate:,.0f} a second" if rate else "finding the place" * bool(event.before)
-            note += f", {event.rejected:,} rejected" if event.rejected else ""
-            bar.update(answering, completed=event.done, total=event.total or None, note=note)
-            if not live and now - told > SECONDS:
-                told = now
-                errors.print(f"  {event.done / max(1, event.total):.0%}: {note}")
+            note = file_note(event, now - started)
+            bar.update(bar_task, completed=event.done, total=event.total or None, note=note)
+            if not live and now - logged > LOG_INTERVAL:
+                logged = now
+                stderr.print(f"  {event.done / max(1, event.total):.0%}: {note}")
     return event
+
+
+def file_note(event: "Progress", seconds: float) -> str:
+    """Rows, rows per second, and rejected rows; a resumed job first reads past the rows it finished earlier."""
+    new_rows = event.rows - event.before
+    if new_rows > 0:
+        note = f"{event.rows:,} rows, {new_rows / seconds:,.0f} per second"
+    else:
+        note = "skipping finished rows" if event.before else ""
+    return f"{note}, {event.rejected:,} rejected" if event.rejected else note

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while training: the step that is going ends, everything is saved, the next command is named."""
+"""Ctrl-C and SIGTERM during training: finish the current step, save everything, show how to resume."""
 
 import shlex
 import signal
@@ -8,29 +8,29 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from minbert.cli.console import errors
+from minbert.cli.console import stderr
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Stopping:
-    """Called after each step by the training, it tells the signal that came. A second one does not wait."""
+class StopSignal:
+    """The signal received so far; training calls this after each step. A second signal exits at once."""
 
     def __init__(self) -> None:
-        self.signal: int | None = None
+        self.received: int | None = None
 
     def __call__(self) -> int | None:
-        return self.signal
+        return self.received
 
-    def note(self, number: int, frame: FrameType | None) -> None:
-        if self.signal is not None:
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        if self.received is not None:
             sys.exit(128 + number)
-        self.signal = number
-        errors.print("Stopping after this step, to save it; once more to stop at once.")
+        self.received = number
+        stderr.print("Stopping after this step to save everything. Press Ctrl-C again to stop at once.")
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        before = {number: signal.signal(number, self.note) for number in SIGNALS}
+        before = {number: signal.signal(number, self.handle) for number in SIGNALS}
         try:
             yield
         finally:
@@ -38,6 +38,13 @@ class Stopping:
                 signal.signal(number, handler)
 
 
-def saved_and_stopped(out: Path, step: int) -> None:
-    where = shlex.quote(str(out))
-    errors.print(f"Stopped after step {step:,}; everything is saved. Go on with:  minbert resume {where}", markup=False)
+def show_stopped(out: Path, step: int) -> None:
+    stderr.print(f"Stopped after step {step:,}; everything is saved. {resume_hint(out)}", markup=False)
+
+
+def show_stopped_at_once(out: Path) -> None:
+    stderr.print(f"Stopped at once. {resume_hint(out, ' from the last checkpoint')}", markup=False)
+
+
+def resume_hint(out: Path, start: str = "") -> str:
+    return f"Resume{start} with:  minbert resume {shlex.quote(str(out))}"

@@ -1,20 +1,20 @@
-"""minbert models: the backbones known by name."""
+"""minbert models: the backbones that have a short name."""
 
-from minbert.cli.console import console, table
+from minbert.cli.console import console, text_table
 
 
 def models() -> None:
     """List the backbones that have a short name, and whether they are on this machine."""
     from minbert.encoder.hub import KNOWN, find_nearby
 
-    shown = table("backbone", "layers x width", "parameters", "here", "about", right=("parameters",))
+    made = text_table("backbone", "layers x width", "parameters", "local", "about", right=("parameters",))
     for known in KNOWN.values():
-        here = "[green]yes[/]" if find_nearby(known.name) else "no"
-        shape = f"{known.layers} x {known.width}"
+        local = "[green]yes[/]" if find_nearby(known.name) else "no"
+        size = f"{known.layers} x {known.width}"
         about = f"{known.about}\n[dim]{known.hub}[/]"
-        shown.add_row(f"[bold]{known.name}[/]", shape, known.parameters, here, about)
-    console.print(shown)
+        made.add_row(f"[bold]{known.name}[/]", size, known.parameters, local, about)
+    console.print(made)
     console.print(
-        "\nAny other BERT works by its hub id or folder; MINBERT_MODELS names folders of models.",
+        "\nAny other BERT works by hub id or directory. Set MINBERT_MODELS to directories of models.",
         style="dim",
     )

@@ -1,35 +1,202 @@
-"""Options that several commands have."""
+"""The types of all arguments and options of the commands, with their help texts."""
 
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-RecipeName = Annotated[str, typer.Argument(help="A recipe file, or the name of a shipped one (`minbert recipes`).")]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The directory of a run, made by `minbert train`.")]
-DataRoot = Annotated[
+# ---- shared by several commands -----------------------------------------------------------------------
+
+RecipeArgument = Annotated[
+    str, typer.Argument(metavar="RECIPE", help="Recipe file, or name of a shipped recipe (see `minbert recipes`).")
+]
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory, as made by `minbert train`.")]
+DataRootOption = Annotated[
     Path | None,
-    typer.Option("--data-root", envvar="MINBERT_DATA", help="Where the tasks' files are.", show_default=False),
+    typer.Option("--data-root", envvar="MINBERT_DATA", help="Directory with the tasks' files.", show_default=False),
 ]
-Set = Annotated[
+SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Override a setting: --set stages.0.epochs=3. May be repeated."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a setting: --set stages.0.epochs=3. Repeatable."),
 ]
-SkipBadRows = Annotated[bool, typer.Option("--skip-bad-rows", help="Leave bad rows out and count them.")]
-Precision = Annotated[
+SeedOption = Annotated[
+    int | None, typer.Option("--seed", help="Use this seed instead of the recipe's.", show_default=False)
+]
+SkipBadRowsOption = Annotated[
+    bool, typer.Option("--skip-bad-rows", help="Skip and count invalid rows instead of stopping.")
+]
+PrecisionOption = Annotated[
     Literal["auto", "fp32", "bf16"],
-    typer.Option(help="What the encoder computes in. auto: bf16 where this machine multiplies it fast, else fp32."),
+    typer.Option("--precision", help="Precision of the encoder. auto: bf16 if it is fast on this machine, else fp32."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-SaveEvery = Annotated[
-    str, typer.Option(metavar="STEPS|MINUTES", help="Write a checkpoint this often: 200 (steps), 10m, or 90s.")
-]
-Keep = Annotated[int, typer.Option(min=1, help="How many checkpoints to keep; the newest.")]
-Profile = Annotated[
-    bool, typer.Option("--profile", help="Also write where the time of a step goes: profile.txt, profile.json.")
-]
-Force = Annotated[bool, typer.Option("--force", help="Replace what an earlier call wrote there.")]
-Jobs = Annotated[
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace existing output.")]
+JobsOption = Annotated[
     int | None,
-    typer.Option(min=1, help="Trainings at once; what suits this machine if left out.", show_default=False),
+    typer.Option(
+        "--jobs", min=1, help="Training runs at once. Default: as many as suit this machine.", show_default=False
+    ),
+]
+MergedOutOption = Annotated[Path, typer.Option("--out", help="Directory to write; use it like a run.")]
+ResumeFileOption = Annotated[
+    bool, typer.Option("--resume", help="Resume this command after an interruption, with the same result.")
+]
+
+# ---- demo, train, resume ------------------------------------------------------------------------------
+
+DemoOutOption = Annotated[Path, typer.Option("--out", help="Directory for the run.")]
+TrainOutOption = Annotated[Path, typer.Option("--out", help="Directory for the new run.")]
+SaveEveryOption = Annotated[
+    str,
+    typer.Option("--save-every", metavar="STEPS|TIME", help="Checkpoint interval: 200 (steps), 10m or 90s."),
+]
+KeepOption = Annotated[int, typer.Option("--keep", min=1, help="Number of checkpoints to keep.")]
+ResumeRunOption = Annotated[
+    bool, typer.Option("--resume", help="Resume the interrupted run in --out, if it has the same recipe.")
+]
+ProfileOption = Annotated[
+    bool, typer.Option("--profile", help="Profile a few training steps: writes profile.txt and profile.json.")
+]
+
+# ---- ensemble, soup -----------------------------------------------------------------------------------
+
+EnsembleRunsArgument = Annotated[
+    list[Path], typer.Argument(metavar="RUN", help="Two or more runs, with any recipes and backbones.")
+]
+SoupRunsArgument = Annotated[
+    list[Path], typer.Argument(metavar="RUN", help="Two or more runs of one recipe with different seeds.")
+]
+BestOption = Annotated[bool, typer.Option("--best", help="Use only the best run for each task.")]
+
+# ---- compare, reproduce -------------------------------------------------------------------------------
+
+RecipesArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="RECIPE", help="Recipe files, or names of shipped recipes (see `minbert recipes`)."),
+]
+ComparisonOutOption = Annotated[
+    Path, typer.Option("--out", help="Directory of the comparison. Finished trials in it are reused.")
+]
+SeedsOption = Annotated[str, typer.Option("--seeds", help="Number of seeds (0, 1, ...), or a list of them: 3,5,8.")]
+TrialBudgetOption = Annotated[
+    str | None, typer.Option("--budget", help="Training time per trial: 90s, 10m, 1h.", show_default=False)
+]
+TrialStepsOption = Annotated[
+    int | None,
+    typer.Option("--steps", min=1, help="Training steps per trial, instead of --budget.", show_default=False),
+]
+BaselineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline", metavar="RECIPE", help="Recipe to compare with. Default: the first.", show_default=False
+    ),
+]
+BackboneOption = Annotated[
+    str | None, typer.Option("--backbone", help="Use this backbone instead of the recipes'.", show_default=False)
+]
+SharingOption = Annotated[
+    Literal["none", "alone", "matrix"],
+    typer.Option(
+        "--sharing",
+        help="Test whether tasks help each other. alone: also train each task of the baseline alone. "
+        "matrix: also train every pair of tasks, jointly and one after the other.",
+    ),
+]
+CosinesOption = Annotated[
+    int,
+    typer.Option("--cosines", min=0, help="Training rows per task for cosines between task gradients; 0: off."),
+]
+EngineOption = Annotated[
+    Literal["local", "ray"], typer.Option("--engine", help="Train in local processes, or on an existing Ray cluster.")
+]
+ReportArgument = Annotated[
+    Literal["a", "b", "c", "d", "e", "all"], typer.Argument(metavar="REPORT", help="A report (a to e), or all.")
+]
+ReproduceBackboneOption = Annotated[
+    str, typer.Option("--backbone", help="Backbone for all recipes; 'own' uses the one in each recipe.")
+]
+RowBudgetOption = Annotated[
+    str, typer.Option("--budget", help="Training time per row: 90s, 5m, 1h; 'full' trains whole recipes.")
+]
+ReproduceOutOption = Annotated[Path, typer.Option("--out", help="Directory for the runs.")]
+ReproduceSeedOption = Annotated[int, typer.Option("--seed", help="Seed of every run.")]
+RowsOption = Annotated[
+    str | None, typer.Option("--rows", metavar="ID,ID", help="Only these rows: a1,a2.", show_default=False)
+]
+ReportFileOption = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="FILE.md", help="Where to write the table. Default: OUT/report.md."),
+]
+
+# ---- evaluate, predict, embed -------------------------------------------------------------------------
+
+DataOption = Annotated[
+    list[str] | None,
+    typer.Option("--data", metavar="TASK=FILE", help="Evaluate only this task, on this file. Repeatable."),
+]
+TaskArgument = Annotated[
+    str | None, typer.Argument(metavar="TASK", help="One of the model's tasks.", show_default=False)
+]
+TextArgument = Annotated[
+    str | None, typer.Argument(metavar="TEXT", help="The text to predict for.", show_default=False)
+]
+SecondTextArgument = Annotated[
+    str | None, typer.Argument(metavar="TEXT2", help="The second text of a pair.", show_default=False)
+]
+InputOption = Annotated[
+    Path | None, typer.Option("--input", help="csv, tsv, jsonl or parquet file with the task's text columns.")
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", help="File for the predictions; its suffix sets the format.")
+]
+TasksOption = Annotated[
+    str | None,
+    typer.Option("--tasks", metavar="TASK,TASK", help="Predict several tasks in one pass over a file."),
+]
+FormatOption = Annotated[
+    Literal["auto", "course"],
+    typer.Option("--format", help="course: `id , prediction`, the format of the course's graders."),
+]
+AcceptRejectsOption = Annotated[
+    bool, typer.Option("--skip-bad-rows", help="Exit with 0 even if some rows were rejected.")
+]
+ModelArgument = Annotated[
+    str,
+    typer.Argument(metavar="MODEL", help="Run, backbone name (see `minbert models`) or model directory."),
+]
+TextFileArgument = Annotated[Path, typer.Argument(metavar="INPUT", help="Text file, one text per line.")]
+VectorFileArgument = Annotated[
+    Path, typer.Argument(metavar="OUTPUT.npy", help="NumPy file to write: float32, one row per text.")
+]
+PoolingOption = Annotated[
+    str, typer.Option("--pooling", help="How to pool the token vectors: mean, max, cls or pooler.")
+]
+NormalizeOption = Annotated[bool, typer.Option("--normalize", help="Scale each vector to length 1.")]
+MaxLengthOption = Annotated[
+    int, typer.Option("--max-length", min=8, help="Tokens per text; longer texts are truncated.")
+]
+
+# ---- report, runs, techniques, show -------------------------------------------------------------------
+
+ReportedArgument = Annotated[
+    Path, typer.Argument(metavar="RUN|COMPARISON", help="Run, or comparison made by `minbert compare`.")
+]
+SecondRunArgument = Annotated[
+    Path | None,
+    typer.Argument(metavar="RUN2", help="Second run, to see where the two disagree.", show_default=False),
+]
+ReportOutOption = Annotated[
+    Path | None, typer.Option("--out", help="Where to write the report. Default: RUN/report, or the comparison.")
+]
+FiguresOption = Annotated[
+    Path | None, typer.Option("--figures", metavar="DIR", help="Also write a comparison's figures as SVG files.")
+]
+RunsFolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="Directory to search, at any depth.")]
+FamilyArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="FAMILY", help="Only this family: pairing, head, sampler, ...", show_default=False),
+]
+ShapeOption = Annotated[
+    Literal["base", "large", "minilm"] | None,
+    typer.Option("--shape", help="Count for an encoder of this size; needs no weights.", show_default=False),
 ]

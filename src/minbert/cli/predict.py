@@ -1,95 +1,95 @@
-"""minbert predict: answers for one text, one pair, or a file of them."""
+"""minbert predict: predictions for one text, one pair, or a file of them."""
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
 import typer
 
-from minbert.cli.console import console, errors, plain, table
+from minbert.cli.console import console, escape_markup, stderr, text_table
 from minbert.cli.file_progress import watch_file
-from minbert.cli.options import AsJson, Force, Precision, RunFolder
+from minbert.cli.options import (
+    AcceptRejectsOption,
+    ForceOption,
+    FormatOption,
+    InputOption,
+    JsonOption,
+    OutputOption,
+    PrecisionOption,
+    ResumeFileOption,
+    RunArgument,
+    SecondTextArgument,
+    TaskArgument,
+    TasksOption,
+    TextArgument,
+)
 from minbert.errors import UserError
 
 if TYPE_CHECKING:
+    from minbert.inference.job import Progress
     from minbert.inference.predict_file import FilePrediction
-    from minbert.inference.predictor import Predictor
+    from minbert.inference.predictor import Prediction, Predictor
 
-# not all rows could be answered; 2 is a mistake, as everywhere
-WITH_REJECTS = 3
+# some rows were rejected; 2 is an error, as everywhere
+EXIT_WITH_REJECTS = 3
 
 
 def predict(
-    run: RunFolder,
-    task: Annotated[
-        str | None, typer.Argument(help="Which of the model's tasks should answer.", show_default=False)
-    ] = None,
-    text: Annotated[str | None, typer.Argument(help="The text to answer for.", show_default=False)] = None,
-    text2: Annotated[str | None, typer.Argument(help="The second text of a pair.", show_default=False)] = None,
-    input_: Annotated[
-        Path | None,
-        typer.Option("--input", help="A csv, tsv, jsonl or parquet file with the task's text columns."),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", help="Where the answers go; the ending names the format.")
-    ] = None,
-    tasks: Annotated[
-        str | None,
-        typer.Option(metavar="TASK,TASK", help="Several tasks in one pass over a file, each text encoded once."),
-    ] = None,
-    format_: Annotated[
-        Literal["auto", "course"],
-        typer.Option("--format", help="course: `id , prediction`, as the course's graders read."),
-    ] = "auto",
-    precision: Precision = "auto",
-    skip_bad_rows: Annotated[
-        bool, typer.Option("--skip-bad-rows", help="Rows that cannot be answered are all right: exit with 0.")
-    ] = False,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the same call, which was interrupted, to the same result.")
-    ] = False,
-    as_json: AsJson = False,
-    force: Force = False,
+    run: RunArgument,
+    task: TaskArgument = None,
+    text: TextArgument = None,
+    text2: SecondTextArgument = None,
+    input_: InputOption = None,
+    output: OutputOption = None,
+    tasks: TasksOption = None,
+    format_: FormatOption = "auto",
+    precision: PrecisionOption = "auto",
+    skip_bad_rows: AcceptRejectsOption = False,
+    resume: ResumeFileOption = False,
+    as_json: JsonOption = False,
+    force: ForceOption = False,
 ) -> None:
-    """Answer one text or pair, or a whole file.
+    """Predict for one text or pair, or for a file of any length.
 
-    A file may be of any length: it is read, answered and written in chunks. Rows that cannot be answered are listed
-    with line and reason in OUTPUT.rejects.jsonl; every row of the input is in the output or there. What is done so
-    far is in the folder OUTPUT.parts, from which --resume goes on, until all is done.
+    Invalid rows of a file are listed with line and reason in OUTPUT.rejects.jsonl; all others are in OUTPUT.
+    Unfinished work is kept in OUTPUT.parts, and --resume continues from there.
 
-    Exit codes of a file: 0 all rows are answered; 3 all but those in the rejects file; 2 a mistake, nothing was
-    written; 130 or 143 interrupted.
+    Exit codes for a file: 0 all rows predicted, 3 some rejected, 2 error and no output, 130 or 143 interrupted.
 
     Examples:
-
-    minbert predict runs/demo sentiment "I could not put this book down."
-
-    minbert predict runs/demo paraphrase "How old is the Earth?" "What is the Earth's age?"
-
-    minbert predict runs/demo sentiment --input reviews.csv --output answers.parquet
-
-    minbert predict runs/mail --tasks spam,topic --input mails.jsonl --output answers.jsonl
+      minbert predict runs/demo sentiment "I could not put this book down."
+      minbert predict runs/demo paraphrase "How old is the Earth?" "What is the Earth's age?"
+      minbert predict runs/demo sentiment --input reviews.csv --output predictions.parquet
+      minbert predict runs/mail --tasks spam,topic --input mails.jsonl --output predictions.jsonl
     """
     from minbert.inference.predictor import load_predictor
 
+    names = task_names(task, tasks)
+    texts = check_texts_or_files(task, [each for each in (text, text2) if each is not None], input_, output)
+    if input_ is None or output is None:
+        predict_texts(load_predictor(run, precision), task or "", texts, as_json)
+        return
+    check_paths(input_, output, format_)
+    bulk = load_predictor(run, precision).bulk(names, input_, output, form=format_, resume=resume, force=force)
+    predict_file(bulk, skip_bad_rows, as_json)
+
+
+def task_names(task: str | None, tasks: str | None) -> list[str]:
     if (task is None) == (tasks is None):
-        raise UserError("Name a task, or several of them with --tasks.", "For example: minbert predict RUN TASK TEXT")
-    if input_ is None and output is None and text is not None and task is not None:
-        answer_one(load_predictor(run, precision), task, [text] if text2 is None else [text, text2], as_json)
-    elif input_ is not None and output is not None and text is None:
-        check_paths(input_, output, format_)
-        names = [name.strip() for name in (tasks or task or "").split(",")]
-        bulk = load_predictor(run, precision).bulk(names, input_, output, form=format_, resume=resume, force=force)
-        answer_file(bulk, skip_bad_rows, as_json)
-    else:
-        raise UserError(
-            "Give either a text, or --input and --output.",
-            "`minbert predict --help` shows an example of each.",
-        )
+        raise UserError("Name one task, or several with --tasks.", "For example: minbert predict RUN TASK TEXT")
+    return [name.strip() for name in (tasks or task or "").split(",")]
+
+
+def check_texts_or_files(task: str | None, texts: list[str], input_: Path | None, output: Path | None) -> list[str]:
+    """Either texts for one task, or both files."""
+    files = [path for path in (input_, output) if path is not None]
+    if (task is not None and texts and not files) or (not texts and len(files) == 2):
+        return texts
+    raise UserError("Give either a text, or --input and --output.", "`minbert predict --help` shows examples of both.")
 
 
 def check_paths(input_: Path, output: Path, format_: str) -> None:
-    """What needs no model to be seen."""
+    """Find wrong paths before the model is loaded."""
     from minbert.data.readers import format_of
     from minbert.inference.job import check_output
 
@@ -99,38 +99,46 @@ def check_paths(input_: Path, output: Path, format_: str) -> None:
         format_of(output)
 
 
-def answer_file(bulk: "FilePrediction", skip_bad_rows: bool, as_json: bool) -> None:
+def predict_file(bulk: "FilePrediction", skip_bad_rows: bool, as_json: bool) -> None:
+    done = watch_file(bulk)
+    show_file_counts(done, bulk.output, as_json)
+    if done.rejected and not skip_bad_rows:
+        raise typer.Exit(EXIT_WITH_REJECTS)
+
+
+def show_file_counts(done: "Progress", output: Path, as_json: bool) -> None:
     from minbert.inference.job import rejects_of
 
-    done = watch_file(bulk)
-    rejects = rejects_of(bulk.output)
+    rejects = rejects_of(output)
     if as_json:
-        files = {"output": str(bulk.output), "rejects": str(rejects) if done.rejected else None}
+        files = {"output": str(output), "rejects": str(rejects) if done.rejected else None}
         counts = {"rows": done.rows, "answered": done.answered, "rejected": done.rejected, "truncated": done.truncated}
         typer.echo(json.dumps(counts | files))
-    else:
-        errors.print(f"{done.rows:,} rows: {done.answered:,} answered in {bulk.output}", markup=False)
-        if done.truncated:
-            errors.print(f"{done.truncated:,} of them were too long to be read to their ends (column 'truncated')")
-        if done.rejected:
-            errors.print(f"{done.rejected:,} rejected, with line and reason in {rejects}", markup=False)
-    if done.rejected and not skip_bad_rows:
-        raise typer.Exit(WITH_REJECTS)
+        return
+    stderr.print(f"{done.rows:,} rows: {done.answered:,} predictions in {output}", markup=False)
+    if done.truncated:
+        stderr.print(f"{done.truncated:,} with truncated texts (see column 'truncated')")
+    if done.rejected:
+        stderr.print(f"{done.rejected:,} rejected, with line and reason in {rejects}", markup=False)
 
 
-def answer_one(predictor: "Predictor", task: str, texts: list[str], as_json: bool) -> None:
-    wanted = len(predictor.task(task).text)
-    if len(texts) != wanted:
-        raise UserError(f"Task '{task}' reads {wanted} text{'s' * (wanted > 1)}, not {len(texts)}.")
-    answer = predictor.predict(task, [texts])[0]
+def predict_texts(predictor: "Predictor", task: str, texts: list[str], as_json: bool) -> None:
+    expected = len(predictor.task(task).text)
+    if len(texts) != expected:
+        raise UserError(f"Task '{task}' reads {expected} text{'s' * (expected > 1)}, not {len(texts)}.")
+    show_prediction(predictor.predict(task, [texts])[0], as_json)
+
+
+def show_prediction(prediction: "Prediction", as_json: bool) -> None:
+    label, score, probabilities = prediction.label, prediction.score, prediction.probabilities
     if as_json:
-        given = {"label": answer.label, "score": answer.score, "probabilities": answer.probabilities}
-        typer.echo(json.dumps({key: value for key, value in given.items() if value is not None}, ensure_ascii=False))
-    elif answer.probabilities is None:
-        console.print(f"[bold]{answer.score:.2f}[/]")
+        fields = {"label": label, "score": score, "probabilities": probabilities}
+        typer.echo(json.dumps({key: value for key, value in fields.items() if value is not None}, ensure_ascii=False))
+    elif probabilities is None:
+        console.print(f"[bold]{score:.2f}[/]")
     else:
-        console.print(f"[bold]{plain(answer.label)}[/]")
-        shown = table("label", "probability", right=("probability",))
-        for label, probability in answer.probabilities.items():
-            shown.add_row(plain(label), f"{probability:.3f}")
-        console.print(shown)
+        console.print(f"[bold]{escape_markup(label)}[/]")
+        made = text_table("label", "probability", right=("probability",))
+        for name, probability in probabilities.items():
+            made.add_row(escape_markup(name), f"{probability:.3f}")
+        console.print(made)

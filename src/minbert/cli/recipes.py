@@ -1,18 +1,18 @@
-"""minbert recipes: what can be trained by name."""
+"""minbert recipes: the recipes that ship with minbert."""
 
-from minbert.cli.console import console, plain, table
+from minbert.cli.console import console, escape_markup, text_table
 
 
 def recipes() -> None:
     """List the recipes that ship with minbert."""
     from minbert.config.loading import read_recipe, shipped_recipes
 
-    shown = table("recipe", "tasks", "about")
+    made = text_table("recipe", "tasks", "about")
     for name in shipped_recipes():
         recipe = read_recipe(name)
-        shown.add_row(f"[bold]{name}[/]", ", ".join(recipe.tasks), plain(recipe.about))
-    console.print(shown)
+        made.add_row(f"[bold]{name}[/]", ", ".join(recipe.tasks), escape_markup(recipe.about))
+    console.print(made)
     console.print(
-        "\nLook at one:  minbert show baseline      Use one:  minbert train baseline --out runs/baseline",
+        "\nShow one:  minbert show baseline      Train one:  minbert train baseline --out runs/baseline",
         style="dim",
     )

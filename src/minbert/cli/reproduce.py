@@ -1,17 +1,25 @@
-"""minbert reproduce: the rows of the five reports, trained here, beside their published figures."""
+"""minbert reproduce: train the systems of the five reports, and show their published figures next to ours."""
 
-import shlex
-import sys
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
 import typer
 
-from minbert.cli.console import console, plain, table
-from minbert.cli.options import DataRoot, Jobs
+from minbert.cli.compare import read_time_budget
+from minbert.cli.console import command_line, console, escape_markup, text_table
+from minbert.cli.options import (
+    DataRootOption,
+    JobsOption,
+    ReportArgument,
+    ReportFileOption,
+    ReproduceBackboneOption,
+    ReproduceOutOption,
+    ReproduceSeedOption,
+    RowBudgetOption,
+    RowsOption,
+)
 from minbert.cli.trial_progress import saved_when_stopped, watch_trials
-from minbert.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -19,111 +27,103 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from minbert.comparison.compare import Told
-    from minbert.comparison.reproduce import Outcome, Reproduction
+    from minbert.comparison.reproduce import Cost, Outcome, Reproduction
 
+# values of --backbone and --budget
 OWN, FULL = "own", "full"
 
 
 def reproduce(
-    which: Annotated[Literal["a", "b", "c", "d", "e", "all"], typer.Argument(help="A report, or all five.")],
-    backbone: Annotated[
-        str, typer.Option(help=f"Train on this one instead of the reports' BERT-base; '{OWN}': what the recipes name.")
-    ] = "minilm",
-    budget: Annotated[str, typer.Option(help=f"Training time of a row: 90s, 5m, 1h; '{FULL}': whole recipes.")] = "5m",
-    data_root: DataRoot = None,
-    out: Annotated[Path, typer.Option(help="The folder of the runs.")] = Path("runs/reproduce"),
-    seed: Annotated[int, typer.Option(help="The seed of every run.")] = 0,
-    rows: Annotated[
-        str | None, typer.Option(metavar="ID,ID", help="Only these rows: a1,a2.", show_default=False)
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE.md", help="Where the table goes; OUT/report.md if left out.")
-    ] = None,
-    jobs: Jobs = None,
+    which: ReportArgument,
+    backbone: ReproduceBackboneOption = "minilm",
+    budget: RowBudgetOption = "5m",
+    data_root: DataRootOption = None,
+    out: ReproduceOutOption = Path("runs/reproduce"),
+    seed: ReproduceSeedOption = 0,
+    rows: RowsOption = None,
+    report: ReportFileOption = None,
+    jobs: JobsOption = None,
 ) -> None:
-    """Train the rows of a report's tables under equal budgets, and show published and measured figures.
+    """Train the systems in the tables of a report under equal budgets, and compare with the published figures.
 
-    The budget cuts every epoch of a recipe alike; a row of one model a task shares it. Reading and measuring come on
-    top. The same command goes on after an interruption: what is finished is not trained again, and what was going goes
-    on from its checkpoint. A row that fails is shown as failed, and the others go on.
+    Each row of a table is one system. The budget shortens all epochs by the same factor and does not include reading
+    and evaluation; a row with one model per task divides it among them. The same command resumes after an
+    interruption. If a row fails, it is shown as failed and the others continue.
 
     Example: minbert reproduce e --budget 5m --data-root data
     """
     from minbert.comparison.engines.local import Local
     from minbert.comparison.published import choose_rows, read_published
     from minbert.comparison.reproduce import Reproduction, Settings
-    from minbert.durations import parse_duration
 
     letters = list(read_published()) if which == "all" else [which]
     chosen = choose_rows(letters, [name.strip() for name in rows.split(",")] if rows else ())
-    try:
-        limit = None if budget == FULL else parse_duration(budget)
-    except ValueError as wrong:
-        raise UserError(f"--budget: {wrong}.", "Write for example 90s, 5m or 1h.") from None
+    limit = None if budget == FULL else read_time_budget(budget)
     work = Reproduction(chosen, Settings(out, "" if backbone == OWN else backbone, limit, seed, data_root))
     work.comparison.check(data_root)
     file = report or out / "report.md"
     with saved_when_stopped(), closing(work.train(Local(out, jobs))) as events:
-        watch_trials(reported(work, events, file))
-    outcomes = work.outcomes()
-    console.print(outcome_table(outcomes))
-    for outcome in outcomes:
-        if outcome.failed or outcome.note:
-            console.print(f"{outcome.row.id}: {plain(outcome.failed or outcome.note)}", style="dim", soft_wrap=True)
-    console.print(f"published: as printed, overall by (sst + quora + (sts + 1) / 2) / 3. The table is also in {file}")
-    if any(outcome.failed for outcome in outcomes):
-        raise typer.Exit(1)
+        watch_trials(with_report(work, events, file))
+    show_outcomes(work.outcomes(), file)
 
 
-def reported(work: "Reproduction", events: "Iterable[Told]", file: Path) -> "Iterator[Told]":
-    """The table is written after each training, so that it is there whatever happens."""
+def with_report(work: "Reproduction", events: "Iterable[Told]", file: Path) -> "Iterator[Told]":
+    """Write the table after each trial, so that an interruption does not lose it."""
     from minbert.comparison.results import TrialResult
 
-    for told in events:
-        if isinstance(told, TrialResult):
-            write_report(work, file)
-        yield told
-    write_report(work, file)
+    for event in events:
+        if isinstance(event, TrialResult):
+            write_reproduction_report(work, file)
+        yield event
+    write_reproduction_report(work, file)
 
 
-def write_report(work: "Reproduction", file: Path) -> None:
+def write_reproduction_report(work: "Reproduction", file: Path) -> None:
     from minbert.comparison.reproduce import markdown
 
     settings = work.settings
-    time_ = "whole recipes" if settings.budget is None else f"{settings.budget:,.0f} s of training a row"
+    limit = "whole recipes" if settings.budget is None else f"{settings.budget:,.0f} s of training per row"
     about = (
-        f"Made by `{shlex.join(['minbert', *sys.argv[1:]])}`: {time_}, "
-        f"backbone {settings.backbone or 'of the recipes'}, "
-        f'seed {settings.seed}. Figures "here" are of all dev rows; the others are published. Overall is always '
-        '(sst + quora + (sts + 1) / 2) / 3; "printed" is what the report has.'
+        f"Made by `{command_line()}`: {limit}, backbone {settings.backbone or 'of each recipe'}, seed {settings.seed}. "
+        'Figures marked "here" were measured on all dev rows; the others are published. Overall is always '
+        '(sst + quora + (sts + 1) / 2) / 3; "printed" is the overall score printed in the report.'
     )
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(markdown(work.outcomes(), "Published and measured", about), encoding="utf-8")
 
 
+def show_outcomes(outcomes: "Sequence[Outcome]", file: Path) -> None:
+    console.print(outcome_table(outcomes))
+    for outcome in outcomes:
+        if outcome.failed or outcome.note:
+            line = f"{outcome.row.id}: {escape_markup(outcome.failed or outcome.note)}"
+            console.print(line, style="dim", soft_wrap=True)
+    console.print("Published figures are as printed, with overall = (sst + quora + (sts + 1) / 2) / 3.")
+    console.print(f"Table: {escape_markup(file)}", soft_wrap=True)
+    if any(outcome.failed for outcome in outcomes):
+        raise typer.Exit(1)
+
+
 def outcome_table(outcomes: "Sequence[Outcome]") -> "Table":
-    """Two lines a row: what is published, and what was measured here."""
+    """Two lines per row: the published figures, and ours."""
     from minbert.comparison.published import METRICS, overall_of
     from minbert.comparison.reproduce import figure
 
     numbers = ("sst", "quora", "sts", "overall", "printed", "seconds", "steps", "tokens", "parameters", "trainable")
-    made = table("row", "system", *numbers, right=numbers)
+    made = text_table("row", "system", *numbers, right=numbers)
     for outcome in outcomes:
-        row, cost = outcome.row, outcome.cost
-        split = " (test)" if row.split == "test" else ""
+        row = outcome.row
+        system = escape_markup(row.title) + (" (test)" if row.split == "test" else "")
         published = [figure(row.figures.get(task)) for task in METRICS]
-        made.add_row(
-            f"[bold]{row.id}[/]",
-            plain(row.title) + split,
-            *published,
-            figure(overall_of(row.figures)),
-            figure(row.printed),
-        )
-        ours = [f"[bold]{figure(outcome.figures.get(task))}[/]" for task in METRICS]
-        costs = []
-        if cost is not None:
-            millions = [f"{count / 1e6:.1f}M" for count in (cost.tokens, cost.total, cost.trainable)]
-            costs = [f"{cost.seconds:,.0f}", f"{cost.steps:,}", *millions]
-        what = "  [red]failed[/]" if outcome.failed.startswith("failed") else "  here"
-        made.add_row("", what, *ours, f"[bold]{figure(outcome.overall)}[/]", "", *costs)
+        made.add_row(f"[bold]{row.id}[/]", system, *published, figure(overall_of(row.figures)), figure(row.printed))
+        ours = [f"[bold]{figure(value)}[/]" for value in (*map(outcome.figures.get, METRICS), outcome.overall)]
+        state = "  [red]failed[/]" if outcome.failed.startswith("failed") else "  here"
+        made.add_row("", state, *ours, "", *cost_columns(outcome.cost))
     return made
+
+
+def cost_columns(cost: "Cost | None") -> list[str]:
+    if cost is None:
+        return []
+    millions = [f"{count / 1e6:.1f}M" for count in (cost.tokens, cost.total, cost.trainable)]
+    return [f"{cost.seconds:,.0f}", f"{cost.steps:,}", *millions]

@@ -1,32 +1,32 @@
-"""minbert resume: go on with a run that was interrupted."""
+"""minbert resume: continue an interrupted run."""
 
-from minbert.cli.console import console, plain
-from minbert.cli.options import DataRoot, Keep, Profile, RunFolder, SaveEvery
-from minbert.cli.train import follow
+from minbert.cli.console import console, escape_markup
+from minbert.cli.options import DataRootOption, KeepOption, ProfileOption, RunArgument, SaveEveryOption
+from minbert.cli.train import train_to_end
 
 
 def resume(
-    run: RunFolder,
-    data_root: DataRoot = None,
-    save_every: SaveEvery = "10m",
-    keep: Keep = 2,
-    profile: Profile = False,
+    run: RunArgument,
+    data_root: DataRootOption = None,
+    save_every: SaveEveryOption = "10m",
+    keep: KeepOption = 2,
+    profile: ProfileOption = False,
 ) -> None:
-    """Go on with a run that was interrupted or killed, from its last checkpoint.
+    """Resume an interrupted or killed run from its last checkpoint.
 
-    The result is the very one that the run would have had: weights, order of the data, dropout and everything else
-    that training remembers is restored. A run whose recipe, data or backbone has changed since is refused.
+    The result is the same as without the interruption: weights, data order, dropout and all other training state are
+    restored. A run whose recipe, data or backbone has changed cannot be resumed.
 
     Example: minbert resume runs/baseline
     """
     from minbert.runs.fit import SaveEvery
     from minbert.runs.run import resume_run
 
-    console.print(f"[bold]{plain(run)}[/]")
+    console.print(f"[bold]{escape_markup(run)}[/]")
     every = SaveEvery.parse(save_every, keep)
-    follow(
+    train_to_end(
         run,
-        lambda stop_requested: resume_run(
-            run, data_root=data_root, profile=profile, every=every, stop_requested=stop_requested
+        lambda stop_signal: resume_run(
+            run, data_root=data_root, profile=profile, every=every, stop_requested=stop_signal
         ),
     )

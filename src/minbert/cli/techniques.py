@@ -1,20 +1,18 @@
-"""minbert techniques: what a recipe may say."""
+"""minbert techniques: what a recipe can choose from."""
 
 import json
-from typing import Annotated
 
 import typer
 
-from minbert.cli.console import console, plain, table
-from minbert.cli.options import AsJson
+from minbert.cli.console import console, escape_markup, text_table
+from minbert.cli.options import FamilyArgument, JsonOption
 from minbert.errors import UserError, did_you_mean
 
 
-def techniques(
-    family: Annotated[str | None, typer.Argument(help="Only these: pairing, head, sampler, ...")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """List every technique with its settings and their defaults; docs/techniques.md has formulas and sources.
+def techniques(family: FamilyArgument = None, as_json: JsonOption = False) -> None:
+    """List all techniques with their settings and defaults.
+
+    Formulas and sources are in docs/techniques.md.
 
     Example: minbert techniques balancer
     """
@@ -26,10 +24,11 @@ def techniques(
     if as_json:
         typer.echo(json.dumps([vars(each) for each in found], indent=2))
         return
-    shown = table("family", "name", "settings", "what it does")
+    made = text_table("family", "name", "settings", "description")
     last = ""
     for each in found:
-        settings = ", ".join(f"{key} = {plain(default)}" for key, default in each.settings.items())
-        shown.add_row(each.family if each.family != last else "", f"[bold]{each.name}[/]", settings, plain(each.about))
+        settings = ", ".join(f"{key} = {escape_markup(default)}" for key, default in each.settings.items())
+        about = escape_markup(each.about)
+        made.add_row(each.family if each.family != last else "", f"[bold]{each.name}[/]", settings, about)
         last = each.family
-    console.print(shown)
+    console.print(made)

@@ -1,41 +1,51 @@
-"""minbert train: recipe and labelled files in, one trained model out."""
+"""minbert train: a recipe and labeled files -> one trained model."""
 
-import shlex
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from minbert.cli.console import console, errors, plain, score_table
-from minbert.cli.interrupts import Stopping, saved_and_stopped
-from minbert.cli.options import DataRoot, Force, Keep, Profile, RecipeName, SaveEvery, Set, SkipBadRows
-from minbert.cli.training_progress import watch
+from minbert.cli.console import console, escape_markup, score_table, shell_path
+from minbert.cli.interrupts import StopSignal, show_stopped, show_stopped_at_once
+from minbert.cli.options import (
+    DataRootOption,
+    ForceOption,
+    KeepOption,
+    ProfileOption,
+    RecipeArgument,
+    ResumeRunOption,
+    SaveEveryOption,
+    SeedOption,
+    SetOption,
+    SkipBadRowsOption,
+    TrainOutOption,
+)
+from minbert.cli.training_progress import watch_training
 
 if TYPE_CHECKING:
-    from minbert.runs.events import Event
+    from minbert.runs.events import Event, Finished
 
 
 def train(
-    recipe: RecipeName,
-    out: Annotated[Path, typer.Option("--out", help="The directory of the run; made by this command.")],
-    data_root: DataRoot = None,
-    set_: Set = None,
-    seed: Annotated[int | None, typer.Option(help="Use this seed instead of the recipe's.")] = None,
-    skip_bad_rows: SkipBadRows = False,
-    save_every: SaveEvery = "10m",
-    keep: Keep = 2,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run in --out, which was interrupted, if it is this recipe.")
-    ] = False,
-    profile: Profile = False,
-    force: Force = False,
+    recipe: RecipeArgument,
+    out: TrainOutOption,
+    data_root: DataRootOption = None,
+    set_: SetOption = None,
+    seed: SeedOption = None,
+    skip_bad_rows: SkipBadRowsOption = False,
+    save_every: SaveEveryOption = "10m",
+    keep: KeepOption = 2,
+    resume: ResumeRunOption = False,
+    profile: ProfileOption = False,
+    force: ForceOption = False,
 ) -> None:
     """Train one model on all tasks of a recipe.
 
-    Everything is checked before training starts. The run directory keeps the recipe as resolved, the scores of
-    every epoch, learning curves (curves.png, and TensorBoard events), the dev predictions and the best model.
-    Ctrl-C saves the step it is at: `minbert resume RUN` goes on from there, to the same result.
+    Everything is checked before training starts. The run directory holds the resolved recipe, the scores of every
+    epoch, learning curves (curves.png and TensorBoard events), the dev predictions and the best model. Ctrl-C saves
+    the current step; `minbert resume RUN` continues from there, with the same result.
 
     Example: minbert train baseline --data-root data --out runs/baseline
     """
@@ -43,48 +53,41 @@ def train(
     from minbert.runs.fit import SaveEvery
     from minbert.runs.run import resume_run, start_run
 
-    overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
-    chosen = read_recipe(recipe, overrides)
-    console.print(f"[bold]{plain(recipe)}[/] on {plain(chosen.backbone)}: {', '.join(chosen.tasks)}")
+    chosen = read_recipe(recipe, [*(set_ or []), *([] if seed is None else [f"seed={seed}"])])
+    console.print(f"[bold]{escape_markup(recipe)}[/] on {escape_markup(chosen.backbone)}: {', '.join(chosen.tasks)}")
     every = SaveEvery.parse(save_every, keep)
-
-    def events(stop_requested: Stopping) -> "Iterator[Event]":
-        if resume:
-            return resume_run(
-                out, chosen, data_root=data_root, profile=profile, every=every, stop_requested=stop_requested
-            )
-        return start_run(
-            chosen,
-            out,
-            data_root=data_root,
-            skip_bad_rows=skip_bad_rows,
-            force=force,
-            profile=profile,
-            every=every,
-            stop_requested=stop_requested,
-        )
-
-    follow(out, events)
+    if resume:
+        events = partial(resume_run, out, chosen, data_root=data_root, profile=profile, every=every)
+    else:
+        new = partial(start_run, chosen, out, skip_bad_rows=skip_bad_rows, force=force)
+        events = partial(new, data_root=data_root, profile=profile, every=every)
+    train_to_end(out, lambda stop_signal: events(stop_requested=stop_signal))
 
 
-def follow(out: Path, events: "Callable[[Stopping], Iterator[Event]]") -> None:
-    """Show a training to its end, or to the signal that stops it."""
-    from minbert.runs.directory import read_run
+def train_to_end(out: Path, events: "Callable[[StopSignal], Iterator[Event]]") -> None:
+    """Show a training run until it ends, or until a signal stops it."""
     from minbert.runs.events import Stopped
 
-    stop_requested = Stopping()
+    stop_signal = StopSignal()
     try:
-        finished = watch(events(stop_requested), stop_requested)
+        finished = watch_training(events(stop_signal), stop_signal)
     except Stopped as stopped:
-        saved_and_stopped(out, stopped.step)
+        show_stopped(out, stopped.step)
         raise typer.Exit(128 + stopped.signal) from None
     except (KeyboardInterrupt, SystemExit):
-        errors.print(f"Stopped at once. `minbert resume {out}` goes on from the last checkpoint.", markup=False)
+        show_stopped_at_once(out)
         raise
+    show_finished(out, finished)
+
+
+def show_finished(out: Path, finished: "Finished") -> None:
+    """The scores, and an example of `minbert predict`."""
+    from minbert.runs.directory import read_run
+
     if finished.stopped_early:
-        console.print("Stopped early: the last evaluations brought nothing better.")
+        console.print("Stopped early: the dev score no longer improved.")
     console.print(score_table(finished.scores, finished.overall))
-    where = plain(shlex.quote(str(out)))
+    where = shell_path(out)
     name, task = next(iter(read_run(out)["recipe"]["tasks"].items()))
     texts = " ".join(['"..."'] * len(task["task"]["text"]))
-    console.print(f"The model is in {where}. Ask it:  minbert predict {where} {name} {texts}")
+    console.print(f"The model is in {where}. Try it:  minbert predict {where} {name} {texts}")

@@ -1,4 +1,4 @@
-"""A training on the screen: a bar with estimate, speed, losses and scores, and a line an epoch."""
+"""Progress of a training run: a bar with remaining time, speed, losses and scores, and one line per evaluation."""
 
 import sys
 import time
@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from minbert.cli.console import progress
-from minbert.cli.interrupts import Stopping
+from minbert.cli.console import progress_bar
+from minbert.cli.interrupts import StopSignal
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from minbert.training.loop import Step
 
 
-# what the bar takes without its note: name, bar, steps and times
-BAR_WIDTH = 66
+# columns of the bar without its note: name, bar, steps and times
+BAR_WIDTH = 74
 
 
-def watch(events: "Iterable[Event]", stopping: Stopping | None = None) -> "Finished":
-    """Show a training as it goes; returns how it ended. While it trains, signals make it save and stop."""
+def watch_training(events: "Iterable[Event]", stop_signal: StopSignal | None = None) -> "Finished":
+    """Show a training run and return its end. While it trains, signals make it save and stop."""
     from minbert.runs.events import Evaluated, Finished, Measuring, Started
     from minbert.training.loop import Step
 
-    with progress() as bar, ExitStack() as listening:
-        view = View(bar)
+    with progress_bar() as bar, ExitStack() as listening:
+        view = TrainingView(bar)
         shows: dict[type, Callable[[Any], None]] = {
             Started: view.started,
             Step: view.step,
@@ -36,24 +36,24 @@ def watch(events: "Iterable[Event]", stopping: Stopping | None = None) -> "Finis
         for event in events:
             if isinstance(event, Finished):
                 return event
-            if isinstance(event, Started) and stopping is not None:
-                listening.enter_context(stopping.listening())
+            if isinstance(event, Started) and stop_signal is not None:
+                listening.enter_context(stop_signal.listening())
             shows[type(event)](event)
             view.last = time.perf_counter()
-    raise AssertionError("a training ends with Finished")
+    raise AssertionError("a training run ends with Finished")
 
 
-class View:
+class TrainingView:
     def __init__(self, bar: "Progress") -> None:
         self.bar = bar
         self.training_bar = bar.add_task("reading", total=None, note="")
-        self.measuring_bar = bar.add_task("measuring", total=None, note="", visible=False)
-        # a log file gets a line now and then instead of a bar
+        self.measuring_bar = bar.add_task("evaluating", total=None, note="", visible=False)
+        # a log file gets an occasional line instead of a bar
         self.live = sys.stderr.isatty()
         self.losses: dict[str, float] = {}
         self.scores: dict[str, float] = {}
         self.tokens = 0
-        # steps of an interrupted run that this one goes on with
+        # steps that a resumed run had finished before
         self.done_before = 0
         self.work = 0.0
         self.rate = 0.0
@@ -64,8 +64,8 @@ class View:
         self.bar.update(self.training_bar, description="training", total=event.steps, completed=event.done)
         self.done_before = event.done
         for name, (train_rows, dev_rows) in event.rows.items():
-            left_out = f", {event.skipped[name]} left out" if event.skipped[name] else ""
-            self.bar.console.print(f"  {name}: {train_rows:,} rows to learn, {dev_rows:,} to measure{left_out}")
+            skipped = f", {event.skipped[name]:,} skipped" if event.skipped[name] else ""
+            self.bar.console.print(f"  {name}: {train_rows:,} training rows, {dev_rows:,} dev rows{skipped}")
         for note in event.notes:
             self.bar.console.print(f"  {note}", markup=False)
         self.rate = event.rate
@@ -77,31 +77,34 @@ class View:
         self.work += event.work
         self.seconds += time.perf_counter() - self.last
         for name, loss in event.losses.items():
-            # a running mean: single batches jump too much to be read
+            # a running mean: the losses of single batches vary too much to be read
             self.losses[name] = loss if name not in self.losses else 0.95 * self.losses[name] + 0.05 * loss
-        each = "  ".join(f"{name} {loss:.3f}{self.score(name)}" for name, loss in self.losses.items())
-        # a busy moment when the rate was measured must not make a training faster than its machine
-        self.rate = max(self.rate, self.work / self.seconds)
-        share = self.work / self.seconds / self.rate
-        speed = f"{self.tokens / self.seconds:,.0f} tokens/s, {share:.0%} of the machine"
-        # cut here what does not fit: the table would take it from the bar and the times
-        note = f"{speed}  loss {each}"[: max(0, self.bar.console.width - BAR_WIDTH)]
+        losses = "  ".join(f"{name} {loss:.3f}{self.last_score(name)}" for name, loss in self.losses.items())
+        speed = self.speed()
+        # truncate it here: the table would shorten the bar and the times instead
+        note = f"{speed}  loss {losses}"[: max(0, self.bar.console.width - BAR_WIDTH)]
         self.bar.update(self.training_bar, completed=event.number, note=note)
         if not self.live and event.number % max(1, event.total // 20) == 0:
-            left = self.seconds / (event.number - self.done_before) * (event.total - event.number)
-            note = f"{speed}, about {left:,.0f} s left, loss {each}"
+            remaining = self.seconds / (event.number - self.done_before) * (event.total - event.number)
+            note = f"{speed}, about {remaining:,.0f} s remaining, loss {losses}"
             self.bar.console.print(f"  step {event.number:,}/{event.total:,}: {note}")
 
-    def score(self, name: str) -> str:
-        """The last dev score of a task, behind its loss."""
+    def speed(self) -> str:
+        # the machine may have been busy while its peak was measured: no run is faster than its machine
+        self.rate = max(self.rate, self.work / self.seconds)
+        utilization = self.work / self.seconds / self.rate
+        return f"{self.tokens / self.seconds:,.0f} tokens/s, {utilization:.0%} of peak"
+
+    def last_score(self, name: str) -> str:
+        """The latest dev score of a task, shown after its loss."""
         return f" ({self.scores[name]:.3f})" if name in self.scores else ""
 
     def measuring(self, event: "Measuring") -> None:
-        going = event.done < event.total
-        self.bar.update(self.measuring_bar, completed=event.done, total=event.total, visible=going)
+        running = event.done < event.total
+        self.bar.update(self.measuring_bar, completed=event.done, total=event.total, visible=running)
 
     def evaluated(self, event: "Evaluated") -> None:
-        self.scores = {name: next(iter(found.values())) for name, found in event.scores.items()}
-        each = "  ".join(f"{name} {score:.3f}" for name, score in self.scores.items())
-        mark = "  [green]best so far[/]" if event.best else ""
-        self.bar.console.print(f"  step {event.step:,}: dev {each}  overall [bold]{event.overall:.3f}[/]{mark}")
+        self.scores = {name: next(iter(metrics.values())) for name, metrics in event.scores.items()}
+        scores = "  ".join(f"{name} {score:.3f}" for name, score in self.scores.items())
+        best = "  [green]best so far[/]" if event.best else ""
+        self.bar.console.print(f"  step {event.step:,}: dev {scores}  overall [bold]{event.overall:.3f}[/]{best}")

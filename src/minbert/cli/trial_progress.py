@@ -1,4 +1,4 @@
-"""The trainings of a comparison on the screen, and what stops them."""
+"""Progress of the trials of a comparison, and what happens when it is interrupted."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from minbert.cli.console import errors, plain, progress
+from minbert.cli.console import escape_markup, progress_bar, stderr
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
+    from rich.progress import Progress, TaskID
 
     from minbert.comparison.compare import Told
     from minbert.comparison.results import TrialResult
@@ -21,44 +21,59 @@ def saved_when_stopped() -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, SystemExit) as stopped:
-        errors.print("Stopped. The same command goes on from what was saved.")
+        stderr.print("Stopped. Run the same command again to resume.")
         code = stopped.code if isinstance(stopped, SystemExit) else 130
         raise typer.Exit(code if isinstance(code, int) else 1) from None
 
 
 def watch_trials(events: "Iterable[Told]") -> None:
-    """A bar for all cells, one for each that is going, and a line for each that ended."""
-    from minbert.comparison.compare import Planned, Sizing
-    from minbert.comparison.results import TrialResult
-
-    # a log file gets a line now and then instead of a bar
-    live = sys.stderr.isatty()
-    with progress() as bar:
-        everything = bar.add_task("trials", total=None, note="")
-        going: dict[str, TaskID] = {}
-        for told in events:
-            if isinstance(told, Sizing):
-                note = f"timing the steps of the recipes, {told.done} of {told.total}"
-                bar.update(everything, note=note)
-                if not live:
-                    bar.console.print(f"  {note}")
-            elif isinstance(told, Planned):
-                bar.update(everything, total=told.trials, note="")
-            elif isinstance(told, TrialResult):
-                if told.key in going:
-                    bar.remove_task(going.pop(told.key))
-                bar.advance(everything)
-                bar.console.print(f"  {line_of(told)}", soft_wrap=True)
-            else:
-                if told.trial.key not in going:
-                    name = f"{plain(told.trial.label)}, seed {told.trial.recipe.seed}"
-                    going[told.trial.key] = bar.add_task(name, total=told.total, note="")
-                bar.update(going[told.trial.key], completed=told.done, total=told.total)
+    with progress_bar() as bar:
+        view = TrialsView(bar)
+        for event in events:
+            view.show(event)
 
 
-def line_of(result: "TrialResult") -> str:
-    head = f"{plain(result.label)}, seed {result.seed}: "
+class TrialsView:
+    """One bar for all trials, one for each running trial, and a line for each finished trial."""
+
+    def __init__(self, bar: "Progress") -> None:
+        self.bar = bar
+        self.all_trials = bar.add_task("trials", total=None, note="")
+        self.running: dict[str, TaskID] = {}
+        # a log file gets an occasional line instead of a bar
+        self.live = sys.stderr.isatty()
+
+    def show(self, event: "Told") -> None:
+        from minbert.comparison.compare import Planned, Sizing
+        from minbert.comparison.results import TrialResult
+
+        if isinstance(event, Sizing):
+            self.sizing(f"fitting recipes to the budget: {event.done} of {event.total}")
+        elif isinstance(event, Planned):
+            self.bar.update(self.all_trials, total=event.trials, note="")
+        elif isinstance(event, TrialResult):
+            self.finished(event)
+        else:
+            if event.trial.key not in self.running:
+                name = f"{escape_markup(event.trial.label)}, seed {event.trial.recipe.seed}"
+                self.running[event.trial.key] = self.bar.add_task(name, total=event.total, note="")
+            self.bar.update(self.running[event.trial.key], completed=event.done, total=event.total)
+
+    def sizing(self, note: str) -> None:
+        self.bar.update(self.all_trials, note=note)
+        if not self.live:
+            self.bar.console.print(f"  {note}")
+
+    def finished(self, result: "TrialResult") -> None:
+        if result.key in self.running:
+            self.bar.remove_task(self.running.pop(result.key))
+        self.bar.advance(self.all_trials)
+        self.bar.console.print(f"  {trial_line(result)}", soft_wrap=True)
+
+
+def trial_line(result: "TrialResult") -> str:
+    start = f"{escape_markup(result.label)}, seed {result.seed}: "
     if result.state != "finished" or result.overall is None:
-        return f"{head}[red]{result.state}[/]: {plain(result.reason)}"
-    scores = "  ".join(f"{name} {next(iter(found.values())):.3f}" for name, found in result.scores.items())
-    return f"{head}{scores}  overall [bold]{result.overall:.3f}[/]"
+        return f"{start}[red]{result.state}[/]: {escape_markup(result.reason)}"
+    scores = "  ".join(f"{name} {next(iter(metrics.values())):.3f}" for name, metrics in result.scores.items())
+    return f"{start}{scores}  overall [bold]{result.overall:.3f}[/]"

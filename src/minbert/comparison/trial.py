@@ -2,8 +2,8 @@
 
 import hashlib
 import json
+import multiprocessing
 import os
-import resource
 import shutil
 import signal
 import sys
@@ -205,7 +205,11 @@ def wait_until_free(run: Path) -> None:
 
 
 def most_memory() -> int:
-    """Bytes of this process at its largest."""
+    """Bytes of this process at its largest; 0 on Windows, where Python cannot ask."""
+    try:
+        import resource
+    except ImportError:
+        return 0
     # Linux counts in KiB, macOS in bytes
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
@@ -219,7 +223,10 @@ class Orphaned:
         self.signal: int | None = None
 
     def __call__(self) -> int | None:
-        return self.signal if os.getppid() == self.parent else signal.SIGTERM
+        # on Windows the number of a parent that is gone stays
+        parent = multiprocessing.parent_process()
+        gone = os.getppid() != self.parent or (parent is not None and not parent.is_alive())
+        return signal.SIGTERM if gone else self.signal
 
     def note(self, number: int, frame: object) -> None:
         self.signal = number

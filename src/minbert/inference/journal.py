@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from minbert.errors import UserError
-from minbert.files import differences, fsync_path, hold_lock, write_json
+from minbert.files import HOLDER, LOCK, WINDOWS, differences, fsync_path, hold_lock, write_json
 
 STREAMS = ("answers", "rejects")
 # `whole` is what becomes of the answers when all are there
-OURS = {"lock", "job.json", "job.json.tmp", "journal.jsonl", *STREAMS, "whole", "answers.parquet"}
+OURS = {LOCK, HOLDER, "job.json", "job.json.tmp", "journal.jsonl", *STREAMS, "whole", "answers.parquet"}
 COMPLETE = {"complete": True}
 
 
@@ -55,7 +55,7 @@ class Journal:
                 "Go on with it: --resume. Or begin anew: --force.",
             )
         if replace or not job.exists():
-            for name in OURS - {"lock"}:
+            for name in OURS - {LOCK, HOLDER}:
                 (self.folder / name).unlink(missing_ok=True)
             write_json(job, {"about": about, "replace": replace})
         # whether it may take the place of an older output
@@ -140,6 +140,8 @@ class Journal:
         if not self.complete:
             self._write("journal.jsonl", journal_line(COMPLETE))
             self.complete = True
+        # Windows moves and removes no open file
+        self._close_files()
         answers, refused, whole = (self.folder / name for name in (*STREAMS, "whole"))
         if answers.exists():
             make(answers, whole)
@@ -162,14 +164,20 @@ class Journal:
         """Leave nothing behind: at once, so that no half of a folder is ever found."""
         gone = self.folder.with_name(f"{self.folder.name}.done")
         shutil.rmtree(gone, ignore_errors=True)
+        if WINDOWS:
+            # it renames no folder with an open file in it, and the lock is one
+            self.close()
         self.folder.rename(gone)
         shutil.rmtree(gone, ignore_errors=True)
         self.close()
 
     def close(self) -> None:
+        self._close_files()
+        self._lock.close()
+
+    def _close_files(self) -> None:
         for file in self._files.values():
             file.close()
-        self._lock.close()
 
 
 def journal_line(entry: Mapping[str, Any]) -> bytes:

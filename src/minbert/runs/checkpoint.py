@@ -15,8 +15,8 @@ from typing import Any
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from minbert.files import replace_folder, sha256, write_json
 from minbert.encoder.pretrained import save_tensors
+from minbert.files import replace_folder, sha256, write_json
 
 CHECKPOINT_FORMAT = 1
 FILES = ("weights.safetensors", "state.safetensors", "state.json")
@@ -68,8 +68,14 @@ def load_newest_checkpoint(folder: Path) -> tuple[Checkpoint | None, list[str]]:
             skipped.append(f"step {step} damaged, ignored: {wrong}")
             continue
         state = json.loads((path / FILES[2]).read_text(encoding="utf-8"))
-        return Checkpoint(step, load_file(path / FILES[0]), join_tensors(state, load_file(path / FILES[1]))), skipped
+        weights, tensors = (read_whole(path / name) for name in FILES[:2])
+        return Checkpoint(step, weights, join_tensors(state, tensors)), skipped
     return None, skipped
+
+
+def read_whole(path: Path) -> dict[str, Tensor]:
+    """Copies: while a tensor is mapped from its file, Windows refuses to remove the file."""
+    return {name: tensor.clone() for name, tensor in load_file(path).items()}
 
 
 def checkpoint_faults(path: Path) -> Iterator[str]:

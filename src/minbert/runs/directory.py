@@ -17,18 +17,18 @@ from contextlib import closing
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import tomli_w
 
 from minbert import __version__
-from minbert.files import differences, hold_lock, sha256, write_json, write_text
-from minbert.errors import UserError
-from minbert.training.prepare import Prepared
 from minbert.config.recipe import Recipe
-from minbert.training.resolve import resolve_recipe
-from minbert.data.dataset import Dataset, locate, read_dataset, read_split
 from minbert.config.task import Task, read_task
+from minbert.data.dataset import Dataset, locate, read_dataset, read_split
+from minbert.errors import UserError
+from minbert.files import FolderLock, differences, hold_lock, sha256, write_json, write_text
+from minbert.training.prepare import Prepared
+from minbert.training.resolve import resolve_recipe
 
 
 def check_new_directory(path: Path, force: bool) -> None:
@@ -46,7 +46,7 @@ def check_new_directory(path: Path, force: bool) -> None:
         pass
 
 
-def lock_run(path: Path) -> closing[IO[str]]:
+def lock_run(path: Path) -> closing[FolderLock]:
     """Only one process works in a run's directory."""
     return closing(hold_lock(path))
 

@@ -12,22 +12,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from minbert.config.task import Task
 from minbert.data.batch import Batch
-from minbert.runs.checkpoint import Checkpoint, save_checkpoint
-from minbert.training.gradient_conflict import GradientCosines, gradient_cosines, gradient_of, in_batches
+from minbert.data.metrics import direction, overall
 from minbert.durations import parse_duration
 from minbert.errors import UserError
 from minbert.inference.loop import fill_predictions
+from minbert.inference.saved_model import save_model
+from minbert.model.multitask import Model
+from minbert.runs.checkpoint import Checkpoint, save_checkpoint
 from minbert.runs.events import Evaluated, Event, Scores, Stopped
 from minbert.runs.metrics_log import Log
-from minbert.runs.scoring import Scoring
-from minbert.data.metrics import direction, overall
-from minbert.model.multitask import Model
-from minbert.training.prepare import Split, Prepared
 from minbert.runs.profile import Profile
-from minbert.inference.saved_model import save_model
-from minbert.config.task import Task
+from minbert.runs.scoring import Scoring
+from minbert.training.gradient_conflict import GradientCosines, gradient_cosines, gradient_of, in_batches
 from minbert.training.loop import Loop
+from minbert.training.prepare import Prepared, Split
 
 # the number of the signal that asks a training to stop, if one does
 StopRequest = Callable[[], int | None]

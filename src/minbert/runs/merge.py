@@ -8,14 +8,14 @@ from typing import Any
 
 import torch
 
+from minbert.config.task import Task
+from minbert.data.metrics import direction
+from minbert.errors import UserError
 from minbert.files import write_json
 from minbert.inference.ensemble import ENSEMBLE_FORMAT, load_members
-from minbert.errors import UserError
-from minbert.data.metrics import direction
+from minbert.inference.saved_model import load_model, model_folder, save_model
 from minbert.model.multitask import Model
 from minbert.runs.directory import check_new_directory, read_run
-from minbert.inference.saved_model import load_model, model_folder, save_model
-from minbert.config.task import Task
 
 
 def make_soup(runs: Sequence[Path], out: Path, force: bool = False) -> None:

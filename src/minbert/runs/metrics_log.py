@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from minbert.training.gradient_conflict import GradientCosines
 from minbert.files import write_text
 from minbert.runs.events import Evaluated
+from minbert.training.gradient_conflict import GradientCosines
 from minbert.training.loop import Step
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from minbert.config.task import Task, label_key, read_task
+from minbert.data.metrics import Array
 from minbert.data.readers import is_unicode
 from minbert.errors import UserError
-from minbert.data.metrics import Array
-from minbert.config.task import Task, label_key, read_task
 
 # half of the last digit that probabilities are written with: 0.000000 in the file is not impossible
 LEAST = 5e-7
@@ -42,7 +42,11 @@ def read_dev_predictions(run: Path, name: str) -> DevPredictions:
     header = check_header(path, task, train_again(run))
     columns = read_prediction_table(path, task, header, train_again(run))
     first = 1 + len(task.text)
-    labels = class_numbers(path, task, columns[first], train_again(run)) if task.kind == "classify" else columns[first].to_numpy()
+    labels = (
+        class_numbers(path, task, columns[first], train_again(run))
+        if task.kind == "classify"
+        else columns[first].to_numpy()
+    )
     if task.kind == "score":
         answers = columns[first + 1].to_numpy()
     else:

@@ -6,20 +6,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from minbert.config.loading import read_recipe
+from minbert.config.recipe import Recipe
+from minbert.config.task import Files
+from minbert.data.metrics import overall
+from minbert.encoder.device import matrix_rate
+from minbert.errors import UserError
+from minbert.files import write_json
+from minbert.inference.saved_model import load_model
 from minbert.runs import directory
 from minbert.runs.checkpoint import load_newest_checkpoint
-from minbert.config.loading import read_recipe
 from minbert.runs.curves import draw_curves
-from minbert.files import write_json
-from minbert.errors import UserError
 from minbert.runs.events import Event, Finished, Started, Stopped
-from minbert.runs.fit import StopRequest, Fit, SaveEvery, scoring_of
-from minbert.encoder.device import matrix_rate
-from minbert.data.metrics import overall
+from minbert.runs.fit import Fit, SaveEvery, StopRequest, scoring_of
 from minbert.training.prepare import Prepared, prepare
-from minbert.config.recipe import Recipe
-from minbert.inference.saved_model import load_model
-from minbert.config.task import Files
 
 EVERY_TEN_MINUTES = SaveEvery()
 

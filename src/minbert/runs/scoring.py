@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy.typing as npt
 
+from minbert.config.task import Task
+from minbert.data.dataset import Dataset
+from minbert.data.metrics import score
 from minbert.inference.formats import write_predictions
 from minbert.inference.loop import empty_predictions
 from minbert.runs.events import Measuring, Scores
-from minbert.data.metrics import score
-from minbert.data.dataset import Dataset
-from minbert.config.task import Task
 
 # fills in the answers of a task's rows, telling how many rows each batch had
 Fill = Callable[[str, npt.NDArray[Any]], Iterator[int]]

@@ -12,7 +12,7 @@ from multiprocessing.context import SpawnContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, cast
 
 from minbert.comparison.engines.base import Engine, Going, Out
 from minbert.comparison.results import TrialResult
@@ -43,7 +43,8 @@ class Local(Engine):
                     worker = self.start(context, waiting.pop(), free.pop())
                     going[worker.pipe] = worker
                 for pipe in wait(list(going)):
-                    assert isinstance(pipe, Connection)
+                    # on Windows it is a PipeConnection, of the same methods
+                    pipe = cast(Connection, pipe)
                     worker = going[pipe]
                     told = self.hear(worker)
                     if isinstance(told, TrialResult):
@@ -145,7 +146,8 @@ def stop(worker: Worker) -> None:
 
 
 def how_it_died(code: int) -> str:
-    if code == -signal.SIGKILL:
+    # by its number: Windows has no SIGKILL
+    if code == -9:
         return "its process was killed (signal 9), as the system does when memory runs out"
     if code < 0:
         return f"its process was killed ({signal.Signals(-code).name})"

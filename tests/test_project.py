@@ -1,0 +1,118 @@
+"""What no program would miss if it went stale: versions, pins, the files for GitHub."""
+
+import re
+import shutil
+import subprocess
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+import minbert
+
+ROOT = Path(__file__).parents[1]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+REQUIRED = [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["dev"]]
+FORMS = sorted((ROOT / ".github").rglob("*.yml"))
+YAML = [*FORMS, ROOT / ".pre-commit-config.yaml", ROOT / "CITATION.cff"]
+# somebody's home, and this project's own place on a machine
+PLACES = re.compile(r"(?<![\w.:/~-])/(?:root|home/\w+|Users/\w+|work|opt)/\w|\b[A-Z]:\\\\?Users\b")
+
+
+def read(path: Path) -> Any:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def pins() -> dict[str, Version]:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    found = [line.split("==") for line in lines if not line.startswith("#")]
+    return {canonicalize_name(name): Version(number) for name, number in found}
+
+
+def git_files(*options: str) -> list[Path]:
+    git = shutil.which("git")
+    if git is None or not (ROOT / ".git").exists():
+        pytest.skip("not a clone of the repository")
+    command = [git, "ls-files", "-z", *options]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    # what is removed and not yet committed is listed too
+    return [path for name in listed.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def test_the_version_stands_in_one_place() -> None:
+    assert "version" not in PROJECT["project"] and PROJECT["project"]["dynamic"] == ["version"]
+    assert PROJECT["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "minbert.__version__"}
+    assert version("minbert") == minbert.__version__
+
+
+def test_the_citation_is_of_this_version_and_says_what_it_must() -> None:
+    citation = read(ROOT / "CITATION.cff")
+    assert {"cff-version", "message", "title", "authors"} <= set(citation)
+    assert citation["version"] == minbert.__version__
+    assert citation["license"] == PROJECT["project"]["license"]
+    assert citation["repository-code"] == PROJECT["project"]["urls"]["Source"]
+
+
+@pytest.mark.parametrize("wanted", REQUIRED)
+def test_every_requirement_is_pinned_inside_its_range(wanted: str) -> None:
+    requirement = Requirement(wanted)
+    assert pins()[canonicalize_name(requirement.name)] in requirement.specifier
+
+
+def test_the_pins_are_versions_that_everybody_can_install() -> None:
+    for name, number in pins().items():
+        assert number.local is None, f"{name} {number}: only some builds have this version"
+
+
+@pytest.mark.parametrize("path", YAML, ids=lambda path: path.name)
+def test_yaml_can_be_read(path: Path) -> None:
+    assert isinstance(read(path), dict)
+
+
+@pytest.mark.parametrize("path", [path for path in FORMS if path.parent.name == "ISSUE_TEMPLATE"], ids=lambda p: p.name)
+def test_forms_for_issues_have_what_github_asks_for(path: Path) -> None:
+    form = read(path)
+    assert {"name", "description", "body"} <= set(form)
+    names = [part["id"] for part in form["body"]]
+    assert len(set(names)) == len(names)
+    assert all(part["attributes"]["label"] and part["type"] in ("input", "textarea") for part in form["body"])
+
+
+def test_the_workflow_only_reads_and_its_paths_are_there() -> None:
+    text = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
+    assert read(ROOT / ".github/workflows/ci.yml")["permissions"] == {"contents": "read"}
+    ignored = re.findall(r"--ignore=(\S+)", text)
+    assert ignored and all((ROOT / name).exists() for name in ignored)
+    for name in ("Python :: 3.11", "Python :: 3.13"):
+        assert any(each.endswith(name) for each in PROJECT["project"]["classifiers"])
+        assert f'"{name.split(" :: ")[1]}"' in text
+
+
+def test_hooks_use_the_tools_of_the_lock() -> None:
+    (local,) = read(ROOT / ".pre-commit-config.yaml")["repos"]
+    assert local["repo"] == "local" and all(hook["language"] == "system" for hook in local["hooks"])
+    tools = [hook["entry"].split()[0].removeprefix(".venv/bin/") for hook in local["hooks"]]
+    assert {tool for tool in tools if tool != "bash"} <= set(pins())
+
+
+def test_every_folder_of_the_package_is_a_package() -> None:
+    """A folder without __init__.py is not packed, and a file that .gitignore names is not committed."""
+    source = ROOT / "src" / "minbert"
+    assert {path.parent for path in source.rglob("*.py")} == {path.parent for path in source.rglob("__init__.py")}
+    ignored = git_files("--others", "--ignored", "--exclude-standard", "src")
+    assert not [path for path in ignored if path.suffix == ".py"]
+
+
+def test_no_file_names_a_place_on_somebodys_machine_or_is_large() -> None:
+    for path in git_files():
+        content = path.read_bytes()
+        assert len(content) < 900_000, f"{path.name}: {len(content):,} bytes"
+        if b"\0" not in content:
+            found = PLACES.search(content.decode("utf-8"))
+            assert found is None, f"{path.relative_to(ROOT)}: {found}"
