@@ -18,7 +18,8 @@ class SplitReport:
     """The rows of one task's train or dev split."""
 
     task: str
-    part: str
+    # train or dev
+    split: str
     rows: int
     skipped: int
     duplicates: int
@@ -42,7 +43,7 @@ class TaskLeak:
 
 @dataclass(frozen=True)
 class DataReport:
-    parts: list[SplitReport]
+    splits: list[SplitReport]
     leaks: list[TaskLeak]
     # dev rows that occur as whole rows in the training rows of any task
     leaked_rows: int
@@ -52,8 +53,8 @@ class DataReport:
 def check_recipe(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False) -> DataReport:
     """Do everything that a training run does before its first step, then examine the data."""
     ready = prepare(recipe, data_root, skip_bad_rows)
-    keys = {(part, name): example_keys(each.examples.texts) for part, name, each in named_splits(ready)}
-    parts = [report_split(ready, part, name, each, keys[part, name]) for part, name, each in named_splits(ready)]
+    keys = {(split, name): example_keys(each.examples.texts) for split, name, each in named_splits(ready)}
+    splits = [report_split(ready, split, name, each, keys[split, name]) for split, name, each in named_splits(ready)]
     leaks = [
         find_task_leak(dev, train, keys["dev", dev], keys["train", train], ready.dev[dev].examples)
         for dev in ready.dev
@@ -61,19 +62,21 @@ def check_recipe(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = F
     ]
     trained_on = {key for name in ready.train for key in keys["train", name]}
     leaked = sum(key in trained_on for name in ready.dev for key in keys["dev", name])
-    return DataReport(parts, leaks, leaked, ready.learning.steps)
+    return DataReport(splits, leaks, leaked, ready.learning.steps)
 
 
 def named_splits(ready: Prepared) -> list[tuple[str, str, Split]]:
     return [
-        (part, name, rows[name]) for name in ready.tasks for part, rows in (("train", ready.train), ("dev", ready.dev))
+        (split, name, rows[name])
+        for name in ready.tasks
+        for split, rows in (("train", ready.train), ("dev", ready.dev))
     ]
 
 
-def report_split(ready: Prepared, part: str, name: str, rows: Split, keys: list[tuple[str, ...]]) -> SplitReport:
+def report_split(ready: Prepared, split: str, name: str, rows: Split, keys: list[tuple[str, ...]]) -> SplitReport:
     return SplitReport(
         task=name,
-        part=part,
+        split=split,
         rows=len(rows.examples),
         skipped=len(rows.examples.skipped),
         duplicates=sum(count - 1 for count in Counter(keys).values()),

@@ -51,9 +51,9 @@ def check(
 
 
 def show_data_report(report: "DataReport") -> None:
-    console.print(split_table(report.parts))
+    console.print(split_table(report.splits))
     console.print()
-    console.print(label_table(report.parts))
+    console.print(label_table(report.splits))
     console.print()
     leaks = [leak for leak in report.leaks if leak.examples or leak.texts]
     if leaks:
@@ -71,7 +71,7 @@ def split_table(splits: "Sequence[SplitReport]") -> "Table":
     for split in splits:
         made.add_row(
             f"[bold]{split.task}[/]",
-            split.part,
+            split.split,
             f"{split.rows:,}",
             f"{split.skipped:,}",
             f"{split.duplicates:,}",
@@ -87,7 +87,7 @@ def label_table(splits: "Sequence[SplitReport]") -> "Table":
     made = text_table("task", "split", "labels")
     for split in splits:
         labels = "  ".join(f"{escape_markup(label)} {fraction:.1%}" for label, fraction in split.balance.items())
-        made.add_row(f"[bold]{split.task}[/]", split.part, labels)
+        made.add_row(f"[bold]{split.task}[/]", split.split, labels)
     return made
 
 
