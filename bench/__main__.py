@@ -34,7 +34,7 @@ def main() -> None:
     os.environ["OMP_NUM_THREADS"] = str(asked.threads)
     import torch
 
-    from bench import answering, costs, learning, matrix, ours, peers
+    from bench import costs, inference, learning, matrix, ours, peers
     from bench.busy import Pace
     from bench.context import Context, say
     from bench.machine import describe
@@ -45,8 +45,8 @@ def main() -> None:
     all_of_them = (
         learning.STEPS,
         learning.EPOCH,
-        answering.EMBEDDING,
-        answering.PAIR_SCORES,
+        inference.EMBEDDING,
+        inference.PAIR_SCORES,
         matrix.USE,
         learning.MEMORY,
         costs.ROWS,
