@@ -112,7 +112,7 @@ def show_file_counts(done: "Progress", output: Path, as_json: bool) -> None:
     rejects = rejects_of(output)
     if as_json:
         files = {"output": str(output), "rejects": str(rejects) if done.rejected else None}
-        counts = {"rows": done.rows, "answered": done.written, "rejected": done.rejected, "truncated": done.truncated}
+        counts = {"rows": done.rows, "written": done.written, "rejected": done.rejected, "truncated": done.truncated}
         typer.echo(json.dumps(counts | files))
         return
     stderr.print(f"{done.rows:,} rows: {done.written:,} predictions in {output}", markup=False)

@@ -39,8 +39,8 @@ class Embedder:
         self.bert, self.tokenizer, self.pooling = bert, tokenizer, pooling
         self.normalize, self.max_length = normalize, max_length
         self.pool: Pooling = build_technique("pooling", POOLINGS, pooling, "embed", bert)
-        if self.pool.tokens or list(self.pool.parameters()):
-            wrong = "reads tokens that a task masks" if self.pool.tokens else "learns its weights with a task"
+        if self.pool.per_token or list(self.pool.parameters()):
+            wrong = "reads tokens that a task masks" if self.pool.per_token else "learns its weights with a task"
             raise UserError(f"embed: this pooling {wrong}.", "Take mean, max, cls or pooler.")
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
