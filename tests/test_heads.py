@@ -280,23 +280,27 @@ def test_the_reports_combinations_learn_and_answer(task: Any, plan: TaskPlan) ->
         (
             classes(5),
             TaskPlan(head="ordinal"),
-            "task 'some': the head 'ordinal' outputs ordinal logits, which the loss 'cross_entropy' does not accept.",
+            "task 'some': the head 'ordinal' outputs ordinal logits, which the loss 'cross_entropy' does not accept.\n"
+            "Use another loss, or a head that outputs logits.",
         ),
         (
             classes(5),
             TaskPlan(loss="ordinal"),
-            "task 'some': the head 'linear' outputs logits, which the loss 'ordinal' does not accept.",
+            "task 'some': the head 'linear' outputs logits, which the loss 'ordinal' does not accept.\n"
+            "Use another loss, or a head that outputs ordinal logits.",
         ),
         (
             SCORE,
             apart(head={"name": "cosine", "scaling": "raw"}),
-            "task 'alike': the head 'cosine' outputs a cosine, which the loss 'mse' does not accept.",
+            "task 'alike': the head 'cosine' outputs a cosine, which the loss 'mse' does not accept.\n"
+            "Use another loss, or a head that outputs logits or a score within the task's range.",
         ),
         (
             SCORE,
             apart(head="projected_cosine", loss="sigmoid_mse"),
             "task 'alike': the head 'projected_cosine' outputs a score within the task's range, "
-            "which the loss 'sigmoid_mse' does not accept.",
+            "which the loss 'sigmoid_mse' does not accept.\n"
+            "Use another loss, or a head that outputs logits.",
         ),
         (
             SCORE,

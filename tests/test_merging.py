@@ -119,7 +119,7 @@ def test_runs_of_other_shapes_make_no_soup(runs: list[Path], tmp_path: Path) -> 
     run_all(demo_recipe(backbone, 'tasks=["sentiment"]'), tmp_path / "other")
     with pytest.raises(UserError, match="not of the same shape"):
         make_soup([runs[0], tmp_path / "other"], tmp_path / "soup")
-    with pytest.raises(UserError, match="less than two runs"):
+    with pytest.raises(UserError, match="Fewer than two runs"):
         make_soup(runs[:1], tmp_path / "soup")
     assert not (tmp_path / "soup").exists()
 

@@ -1,4 +1,4 @@
-"""Texts, files, several tasks at once, evaluation, teachers: the same rows have the same predictions, bit for bit."""
+"""Texts, files, several tasks, evaluation and teachers: the same rows have the same predictions, bit for bit."""
 
 import json
 from collections.abc import Sequence

@@ -290,7 +290,7 @@ def write_many(path: Path, rows: int) -> Path:
 def peak_of(run: Path, folder: Path, rows: int, ending: str) -> float:
     source, output = write_many(folder / f"{rows}.csv", rows), folder / f"{rows}-out.{ending}"
     code, said, peak = end(start("predict", run, "mood", "--input", source, "--output", output))
-    assert code == 0 and f"{rows:,} rows: {rows:,} answered" in said, said
+    assert code == 0 and f"{rows:,} rows: {rows:,} predictions" in said, said
     ids = (values[-1] for _, values in read_columns(output, ["prediction"], "id"))
     assert all(int(found) == i for i, found in enumerate(ids))
     return peak

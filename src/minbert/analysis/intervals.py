@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import norm
 
-from minbert.comparison.statistics import AT_ONCE, Summed, draw_rows
+from minbert.comparison.resampling import MAX_RESAMPLE_NUMBERS, SummableMetric, bootstrap_weights
 from minbert.data.metrics import Array
 
 RESAMPLES = 1000
@@ -14,10 +14,10 @@ def interval(metric: str, answers: Array, labels: Array, seed: int = 0) -> tuple
     """Wilson's for accuracy; else the percentiles of the metric over resampled rows."""
     if metric == "accuracy":
         return wilson(int((answers.argmax(1) == labels).sum()), len(labels))
-    table, generator = Summed(metric, [answers], labels), np.random.default_rng(seed)
-    most = max(1, AT_ONCE // table.width)
+    table, generator = SummableMetric(metric, [answers], labels), np.random.default_rng(seed)
+    most = max(1, MAX_RESAMPLE_NUMBERS // table.width)
     counts = (min(most, RESAMPLES - start) for start in range(0, RESAMPLES, most))
-    found = [table.resampled(draw_rows(generator, count, len(labels))) for count in counts]
+    found = [table.resampled(bootstrap_weights(generator, count, len(labels))) for count in counts]
     low, high = np.quantile(np.concatenate(found), [0.025, 0.975])
     return float(low), float(high)
 

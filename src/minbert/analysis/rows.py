@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from minbert.config.task import Task
-from minbert.data.metrics import Array, pearson
-from minbert.runs.predictions import LEAST, DevPredictions
+from minbert.data.metrics import PROBABILITY_FLOOR, Array, pearson
+from minbert.runs.predictions import DevPredictions
 
 WORD = re.compile(r"\w+(?:['’]\w+)*")
 # a text is long if nine in ten are not
@@ -106,7 +106,7 @@ def losses_of(given: DevPredictions) -> Array:
     if given.task.kind == "score":
         return np.asarray(np.abs(given.answers - given.labels))
     given_N = given.answers[np.arange(len(given.labels)), given.labels]
-    return np.asarray(-np.log(np.maximum(given_N, LEAST)))
+    return np.asarray(-np.log(np.maximum(given_N, PROBABILITY_FLOOR)))
 
 
 def spelled(task: Task, value: float) -> str:

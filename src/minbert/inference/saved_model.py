@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from safetensors.torch import load_file
 
 from minbert.config.recipe import Precision, TaskPlan
 from minbert.config.schema import fill_settings
-from minbert.config.task import task_from
+from minbert.config.task import Files, task_from
 from minbert.data.tokenizer import Tokenizer
 from minbert.encoder.init import seeded_init
 from minbert.encoder.pretrained import load_backbone, save_backbone, save_tensors
@@ -22,8 +23,11 @@ from minbert.model.resolve import resolve_plan
 MODEL_FORMAT = 1
 
 
-def save_model(folder: Path, model: Model, tokenizer: Tokenizer) -> None:
-    """Write the whole model to a folder, moved into place when it is complete."""
+def save_model(folder: Path, model: Model, tokenizer: Tokenizer, files: Mapping[str, Files] | None = None) -> None:
+    """Write the whole model to a folder, moved into place when it is complete.
+
+    `files`: the data files that the saved tasks name; without it, those of the model's own tasks.
+    """
     aside = folder.with_name(folder.name + ".tmp")
     shutil.rmtree(aside, ignore_errors=True)
     save_backbone(aside, model.bert, tokenizer)
@@ -32,7 +36,7 @@ def save_model(folder: Path, model: Model, tokenizer: Tokenizer) -> None:
     save_tensors(state | shared, aside / "tasks.safetensors")
     tasks = {
         name: {
-            "task": part.task.as_settings(),
+            "task": (replace(part.task, files=files[name]) if files else part.task).as_settings(),
             # regularizers are for training only
             "plan": resolve_plan(replace(part.plan, regularizers=()), part.task, f"task '{name}'"),
         }

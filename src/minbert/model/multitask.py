@@ -65,12 +65,16 @@ class TaskModule(nn.Module):
     def check(self, plan: TaskPlan, where: str, loss: str, segments: int) -> None:
         """Reject combinations of techniques that do not fit together."""
         if self.head.output_kind not in self.loss.accepts:
+            accepted = " or ".join(OUTPUT_DESCRIPTIONS[kind] for kind in self.loss.accepts)
             raise UserError(
                 f"{where}: the head '{split_spec(plan.head, where)[0]}' outputs "
-                f"{OUTPUT_DESCRIPTIONS[self.head.output_kind]}, which the loss '{loss}' does not accept."
+                f"{OUTPUT_DESCRIPTIONS[self.head.output_kind]}, which the loss '{loss}' does not accept.",
+                f"Use another loss, or a head that outputs {accepted}.",
             )
         if self.pooling.per_token != (self.head.output_kind == "token_logits"):
-            raise UserError(f"{where}: the pooling 'masked_tokens' and the head 'mlm' only work together.")
+            raise UserError(
+                f"{where}: the pooling 'masked_tokens' and the head 'mlm' only work together.", "Set both, or neither."
+            )
         if self.layout == "simcse" and self.loss.predicts:
             raise UserError(f"{where}: the pairing 'simcse' only trains the encoder: use the loss 'contrastive'.")
         if self.loss.across_examples and plan.batch_size < 2:

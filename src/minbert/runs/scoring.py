@@ -9,9 +9,9 @@ import numpy.typing as npt
 from minbert.config.task import Task
 from minbert.data.dataset import Dataset
 from minbert.data.metrics import score
-from minbert.inference.formats import write_predictions
 from minbert.inference.task_predictions import empty_predictions
 from minbert.runs.events import Measuring, Scores
+from minbert.runs.predictions import write_dev_predictions
 
 # fills in the predictions for a task's rows; yields the fraction done
 Fill = Callable[[str, npt.NDArray[Any]], Iterator[float]]
@@ -39,4 +39,4 @@ class Scoring:
             done += len(dataset)
             self.scores[name] = score(task, predictions, dataset.labels)
             if self.predictions is not None:
-                write_predictions(self.predictions / f"{name}-dev.csv", task, dataset, predictions)
+                write_dev_predictions(self.predictions, task, dataset, predictions)

@@ -159,7 +159,7 @@ def check_trainable(recipe: Recipe, model: Model) -> None:
     for number, stage in enumerate(recipe.stages):
         if stage.trainable.startswith("top ") and int(stage.trainable.removeprefix("top ")) > layers:
             raise UserError(
-                f"{recipe.where}: stage {number} trains the {stage.trainable} layers, the encoder has only {layers}."
+                f"{recipe.where}: stage {number} trains the {stage.trainable} layers of an encoder with {layers}."
             )
         model.set_trainable(stage.trainable)
         for name in stage.tasks or recipe.tasks:
