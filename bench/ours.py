@@ -16,8 +16,9 @@ from bench.sizes import BATCH
 from minbert import __version__
 from minbert.config.loading import read_recipe
 from minbert.config.task import read_task, task_from
-from minbert.data.dataset import Dataset, read_split
+from minbert.data.dataset import Dataset
 from minbert.data.metrics import score
+from minbert.data.source import DataSource
 from minbert.encoder.bert import Bert, BertConfig
 from minbert.encoder.hub import find_backbone
 from minbert.encoder.pretrained import load_backbone, read_config, save_backbone
@@ -46,7 +47,7 @@ def read_standard(data_root: Path) -> dict[str, TaskRows]:
     there = all((data_root / str(read_task(name).files.train)).is_file() for name in STANDARD)
     found = {}
     for name, spec in zip(STANDARD, STANDARD if there else DEMO, strict=True):
-        task, train_rows, dev_rows = read_split(read_task(name, spec), data_root if there else None)
+        task, train_rows, dev_rows = DataSource(data_root if there else None).read_splits(read_task(name, spec))
         settings = {key: value for key, value in task.as_settings().items() if key != "files"}
         found[name] = TaskRows(name, settings, task.label_keys, plain(train_rows), plain(dev_rows))
     return found
@@ -84,7 +85,7 @@ class Training:
     """The training of a recipe, one step at a time."""
 
     def __init__(self, recipe: Path) -> None:
-        self.ready = prepare(read_recipe(str(recipe)), None)
+        self.ready = prepare(read_recipe(str(recipe)))
         self.precision = str(self.ready.model.bert.dtype).removeprefix("torch.")
         self._steps = iter(Loop(self.ready.model, self.ready.setup))
 
@@ -145,7 +146,7 @@ def silent() -> Iterator[None]:
 
 def untrained_run(recipe: Path, out: Path) -> Path:
     """The model of a recipe as it is before the first step, saved as a run keeps it: answers cost the same."""
-    ready = prepare(read_recipe(str(recipe)), None)
+    ready = prepare(read_recipe(str(recipe)))
     save_model(out / "model", ready.model, ready.tokenizer)
     return out
 

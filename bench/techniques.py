@@ -13,6 +13,7 @@ import numpy as np
 from bench.sizes import BATCH
 from minbert.config.loading import read_recipe
 from minbert.data.batch import collate
+from minbert.data.source import DataSource
 from minbert.training.prepare import Prepared, prepare
 
 PLAIN = "cross_encoder, mean, no adapter"
@@ -39,7 +40,9 @@ def made(overrides: list[str], data_root: Path | None) -> Prepared:
         f"tasks.{task}.pairing=cross_encoder",
         f"tasks.{task}.head=linear",
     ]
-    return prepare(read_recipe(recipe, [*plain, *(f"tasks.{task}.{each}" for each in overrides)]), data_root)
+    return prepare(
+        read_recipe(recipe, [*plain, *(f"tasks.{task}.{each}" for each in overrides)]), DataSource(data_root)
+    )
 
 
 def seconds(ready: Prepared, rows: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> float:

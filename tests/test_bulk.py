@@ -192,8 +192,8 @@ def test_chunks_end_by_rows_or_by_characters(tmp_path: Path, monkeypatch: pytest
     source = tmp_path / "in.csv"
     source.write_text("review\n" + "".join(f'"{text}"\n' for text in texts))
     found = list(chunks.read_chunks(ColumnReader(source, ["review"], "id")))
-    # 3 rows, one of them rejected; 1 + 9 characters; 1 + 50; the rest
-    assert [chunk.examples.texts[0] for chunk in found] == [["a", "b"], ["c", "123456789"], ["d", "e" * 50], ["f"]]
+    # 3 rows, one of them rejected; 1 + 9 characters; 1 + 50; what is left
+    assert [chunk.dataset.texts[0] for chunk in found] == [["a", "b"], ["c", "123456789"], ["d", "e" * 50], ["f"]]
     assert [(reject.line, reject.reason) for chunk in found for reject in chunk.rejects] == [(4, "'review' is empty")]
 
 
@@ -438,17 +438,14 @@ def test_many_broken_quotes_are_many_rejects(tmp_path: Path) -> None:
 def test_a_quote_that_is_never_closed_takes_little_memory_and_one_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = csv.field_size_limit(1000)
-    try:
-        path = tmp_path / "rows.csv"
-        path.write_text('id,review\n1,"open\n' + "".join(f"{i},film\n" for i in range(2, 1000)))
-        rows = ColumnReader(path, ["review"], "id")
-        assert next(iter(rows)) == (2, "broken quoting: field larger than field limit (1000)")
-        # what was read of the file is not much more than that
-        assert [line for line, values in rows if isinstance(values, str)] == [2]
-        assert sum(1 for _ in rows) == 999
-    finally:
-        csv.field_size_limit(before)
+    monkeypatch.setattr("minbert.data.readers.LONGEST_FIELD", 1000)
+    path = tmp_path / "rows.csv"
+    path.write_text('id,review\n1,"open\n' + "".join(f"{i},film\n" for i in range(2, 1000)))
+    rows = ColumnReader(path, ["review"], "id")
+    assert next(iter(rows)) == (2, "broken quoting: field larger than field limit (1000)")
+    # what was read of the file is not much more than that
+    assert [line for line, values in rows if isinstance(values, str)] == [2]
+    assert sum(1 for _ in rows) == 999
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])

@@ -31,6 +31,8 @@ from minbert.comparison.trial import (
     trial_content,
 )
 from minbert.config.recipe import Distillation, Recipe
+from minbert.config.task import STANDARD
+from minbert.data.source import DataSource
 from minbert.errors import UserError
 from minbert.runs import fit
 from minbert.runs.checkpoint import CheckpointInterval
@@ -46,30 +48,23 @@ def short(tiny: Path, *overrides: str) -> Recipe:
     return demo_recipe(tiny, *overrides, epochs=2, steps=20)
 
 
-def root_above_data(folder: Path) -> Path:
-    """A data root in which the demo's "../../../data/demo" is FOLDER/data/demo."""
-    root = folder / "one" / "two" / "three"
-    root.mkdir(parents=True)
-    return root
-
-
 # ---- the key of a trial -------------------------------------------------------------------------------
 
 
 def test_the_same_training_has_the_same_name_wherever_its_files_lie(tiny: Path, tmp_path: Path) -> None:
-    first = trial_content(short(tiny), None)
+    first = trial_content(short(tiny))
     moved = shutil.copytree(tiny, tmp_path / "elsewhere")
-    assert trial_content(short(moved), None) == first
-    assert trial_content(replace(short(tiny), about="in other words"), None) == first
+    assert trial_content(short(moved)) == first
+    assert trial_content(replace(short(tiny), about="in other words")) == first
     shutil.copytree(DEMO, tmp_path / "data" / "demo")
-    assert trial_content(short(tiny), root_above_data(tmp_path)) == first
+    assert trial_content(short(tiny), DataSource(tmp_path / "data")) == first
 
 
 @pytest.mark.parametrize(
     "override", ["seed=1", "epoch_fraction=0.5", "optimizer.learning_rate=2e-4", "stages.0.epochs=3"]
 )
 def test_another_recipe_or_seed_is_another_training(tiny: Path, override: str) -> None:
-    assert trial_content(short(tiny, override), None) != trial_content(short(tiny), None)
+    assert trial_content(short(tiny, override)) != trial_content(short(tiny))
 
 
 def test_another_weight_is_another_training(tiny: Path, tmp_path: Path) -> None:
@@ -78,30 +73,28 @@ def test_another_weight_is_another_training(tiny: Path, tmp_path: Path) -> None:
     raw = bytearray(weights.read_bytes())
     raw[-1] ^= 1
     weights.write_bytes(raw)
-    assert trial_content(short(other), None) != trial_content(short(tiny), None)
+    assert trial_content(short(other)) != trial_content(short(tiny))
 
 
 def test_another_row_is_another_training(tiny: Path, tmp_path: Path) -> None:
-    recipe = short(tiny)
-    task = recipe.read_tasks()["sentiment"]
-    assert task.files.train is not None
-    first = trial_content(recipe, None)
-    folder = task.folder
-    assert folder is not None
-    root = root_above_data(tmp_path)
-    place = root / task.files.train
-    (tmp_path / "data" / "demo").mkdir(parents=True)
-    place.write_text((folder / task.files.train).read_text("utf-8") + "one more row,0\n", encoding="utf-8")
-    assert place.resolve().is_relative_to(tmp_path)
-    assert trial_content(recipe, root) != first
+    shutil.copytree(DEMO, tmp_path / "tasks/demo")
+    settings = (STANDARD / "demo/sentiment.toml").read_text("utf-8").replace("../../../data/demo", "demo")
+    (tmp_path / "tasks/mine.toml").write_text(settings, encoding="utf-8")
+    recipe = short(tiny, f"tasks.sentiment.task={tmp_path}/tasks/mine.toml")
+    first = trial_content(recipe)
+    shutil.copytree(DEMO, tmp_path / "root/demo")
+    assert trial_content(recipe, DataSource(tmp_path / "root")) == first
+    with (tmp_path / "root/demo/sentiment-train.csv").open("a", encoding="utf-8") as file:
+        file.write("one more row,0\n")
+    assert trial_content(recipe, DataSource(tmp_path / "root")) != first
 
 
 def test_the_order_of_the_tasks_counts_and_watching_does_not(tiny: Path) -> None:
     recipe = short(tiny)
     turned = replace(recipe, tasks=dict(reversed(recipe.tasks.items())))
-    assert trial_content(turned, None) != trial_content(recipe, None)
+    assert trial_content(turned) != trial_content(recipe)
     watched = replace(recipe, selection=replace(recipe.selection, gradient_cosine_rows=8))
-    assert trial_content(watched, None) == trial_content(recipe, None)
+    assert trial_content(watched) == trial_content(recipe)
 
 
 def test_a_teacher_is_what_it_answers_and_not_where_it_lies(tiny: Path, tmp_path: Path) -> None:
@@ -113,14 +106,14 @@ def test_a_teacher_is_what_it_answers_and_not_where_it_lies(tiny: Path, tmp_path
         return replace(recipe, stages=stages)
 
     moved = shutil.copytree(tmp_path / "teacher", tmp_path / "moved")
-    first = trial_content(student(tmp_path / "teacher"), None)
-    assert trial_content(student(moved), None) == first
+    first = trial_content(student(tmp_path / "teacher"))
+    assert trial_content(student(moved)) == first
     run_all(demo_recipe(tiny, "seed=1"), tmp_path / "other")
-    assert trial_content(student(tmp_path / "other"), None) != first
+    assert trial_content(student(tmp_path / "other")) != first
 
 
 def test_recipes_that_come_to_the_same_training_are_trained_once(tiny: Path) -> None:
-    trials = [make_trial("a", short(tiny), None), make_trial("b", short(tiny), None)]
+    trials = [make_trial("a", short(tiny)), make_trial("b", short(tiny))]
     assert [trial.label for trial in unique_trials(trials)] == ["a"]
 
 
@@ -139,7 +132,7 @@ def train(trial: Trial, folder: Path) -> TrialResult:
 
 
 def test_a_trial_killed_before_it_had_a_run_json_is_trained(tiny: Path, tmp_path: Path) -> None:
-    trial = make_trial("a", demo_recipe(tiny), None)
+    trial = make_trial("a", demo_recipe(tiny))
     trial.folder(tmp_path).mkdir(parents=True)
     (trial.folder(tmp_path) / "run.json.tmp").write_text("{")
     assert train(trial, tmp_path).state == "finished"
@@ -165,7 +158,7 @@ def test_run_json_is_the_only_record_of_a_finished_trial(tiny: Path, tmp_path: P
     "damage", [lambda said: said[: len(said) // 2], lambda said: said.replace('"tokens"', '"words"')]
 )
 def test_a_damaged_run_json_says_what_to_do(tiny: Path, tmp_path: Path, damage: Callable[[str], str]) -> None:
-    trial = make_trial("a", demo_recipe(tiny), None)
+    trial = make_trial("a", demo_recipe(tiny))
     train(trial, tmp_path)
     about = trial.folder(tmp_path) / "run.json"
     about.write_text(damage(about.read_text(encoding="utf-8")), encoding="utf-8")
@@ -178,19 +171,19 @@ def test_a_damaged_run_json_says_what_to_do(tiny: Path, tmp_path: Path, damage: 
 
 def test_the_table_of_results_can_be_made_again_from_the_runs(tiny: Path, tmp_path: Path) -> None:
     recipes = [LabeledRecipe("a", demo_recipe(tiny))]
-    list(Comparison(tmp_path, recipes, [0], Budget()).train(LocalEngine(tmp_path, 1), None, "a"))
+    list(Comparison(tmp_path, recipes, [0], Budget()).train(LocalEngine(tmp_path, 1), "a"))
     rows = Store(tmp_path / "results.sqlite").results()
     before = conclude(tmp_path)
     for path in tmp_path.glob("results.sqlite*"):
         path.unlink()
     # the report does not need it, and the same command fills it again
     assert conclude(tmp_path) == before and not Store(tmp_path / "results.sqlite").results()
-    list(Comparison(tmp_path, recipes, [0], Budget()).train(LocalEngine(tmp_path, 1), None, "a"))
+    list(Comparison(tmp_path, recipes, [0], Budget()).train(LocalEngine(tmp_path, 1), "a"))
     assert Store(tmp_path / "results.sqlite").results() == rows
 
 
 def test_the_progress_of_a_trial_is_read_from_its_files(tiny: Path, tmp_path: Path) -> None:
-    trial = make_trial("a", demo_recipe(tiny, steps=6), None)
+    trial = make_trial("a", demo_recipe(tiny, steps=6))
     assert read_progress(tmp_path, trial.key) is None
     asked = iter([None, None, 15])
     with pytest.raises(Stopped):
@@ -215,13 +208,13 @@ def test_a_changed_file_is_hashed_again(tmp_path: Path) -> None:
 
 def test_another_description_does_not_keep_a_trial_from_resuming(tiny: Path, tmp_path: Path) -> None:
     recipe = demo_recipe(tiny, steps=6)
-    trial = make_trial("a", recipe, None)
+    trial = make_trial("a", recipe)
     asked = iter([None, None, 15, 15])
     with pytest.raises(Stopped):
         train_trial(trial, tmp_path, lambda done, total: None, lambda: next(asked, 15))
     # nor does another number of rows by which its gradients are watched
     watched = replace(recipe.selection, gradient_cosine_rows=4)
-    other = make_trial("b", replace(recipe, about="in other words", selection=watched), None)
+    other = make_trial("b", replace(recipe, about="in other words", selection=watched))
     assert other.key == trial.key
     going: list[int] = []
     result = train_trial(other, tmp_path, lambda done, total: going.append(done), lambda: None)
@@ -230,7 +223,7 @@ def test_another_description_does_not_keep_a_trial_from_resuming(tiny: Path, tmp
 
 def test_a_trial_that_cannot_be_resumed_starts_again(tiny: Path, tmp_path: Path) -> None:
     recipe = demo_recipe(tiny, steps=6)
-    trial = make_trial("a", recipe, None)
+    trial = make_trial("a", recipe)
     with pytest.raises(Stopped):
         train_trial(trial, tmp_path, lambda done, total: None, lambda: 15)
     # as if it had been begun on a machine that computes otherwise
@@ -257,19 +250,19 @@ def test_time_that_was_lost_with_a_kill_is_not_counted(
 def test_the_same_training_by_two_names_is_timed_once(tiny: Path, tmp_path: Path) -> None:
     named = [LabeledRecipe("a", short(tiny)), LabeledRecipe("b", replace(short(tiny), about="in other words"))]
     work = Comparison(tmp_path, named, [0], Budget(seconds=1.0))
-    told = list(work.train(LocalEngine(tmp_path, 1), None, "a"))
+    told = list(work.train(LocalEngine(tmp_path, 1), "a"))
     assert [each.total for each in told if isinstance(each, Calibrating)] == [1, 1]
     assert len([each for each in told if isinstance(each, TrialResult)]) == 1
     # the table may be lost, and nothing is trained again
     (tmp_path / "results.sqlite").unlink()
-    again = Comparison(tmp_path, named, [0], Budget(seconds=1.0)).train(LocalEngine(tmp_path, 1), None, "a")
+    again = Comparison(tmp_path, named, [0], Budget(seconds=1.0)).train(LocalEngine(tmp_path, 1), "a")
     assert not [each for each in again if isinstance(each, Calibrating | TrialProgress)]
     found = conclude(tmp_path)
     assert found.complete and "a and b are the same training run here, under 2 names." in found.caveats
 
 
 def test_data_that_change_under_a_comparison_are_noticed(tiny: Path, tmp_path: Path) -> None:
-    trial = replace(make_trial("a", demo_recipe(tiny), None), key="of other data")
+    trial = replace(make_trial("a", demo_recipe(tiny)), key="of other data")
     result = train(trial, tmp_path)
     assert (result.state, result.reason) == (
         "failed",
@@ -292,7 +285,7 @@ def test_a_process_that_dies_while_timing_is_its_own_affair(tmp_path: Path) -> N
 def test_steps_are_kept_to(tiny: Path, steps: int) -> None:
     recipe = short(tiny)
     share = fraction_for_steps(recipe, steps)
-    done = prepare(replace(recipe, epoch_fraction=share), None).setup.steps
+    done = prepare(replace(recipe, epoch_fraction=share)).setup.steps
     # two epochs of equal length
     assert steps - 2 < done <= steps
 
@@ -317,7 +310,7 @@ def test_a_trial_has_one_limit() -> None:
     assert read_budget("5m", None) == Budget(seconds=300)
     with pytest.raises(UserError, match="one limit"):
         read_budget("5m", 100)
-    with pytest.raises(UserError, match="'soon' is no time"):
+    with pytest.raises(UserError, match="'soon' is not a duration"):
         read_budget("soon", None)
 
 

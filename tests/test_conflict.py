@@ -75,7 +75,7 @@ def test_the_cosine_of_3_4_and_4_3_is_24_25ths() -> None:
 
 
 def test_on_a_real_model_it_is_what_autograd_says(tiny: Path) -> None:
-    ready = prepare(demo_recipe(tiny, "precision=fp32"), None)
+    ready = prepare(demo_recipe(tiny, "precision=fp32"))
     batches = {task: batches_of(ready, task, 8, 8) for task in ("sentiment", "paraphrase", "similarity")}
     found = gradient_cosines({task: gradient_of(ready.model, each) for task, each in batches.items()})
     flat = {task: by_hand(ready.model, each[0]).double() for task, each in batches.items()}
@@ -89,7 +89,7 @@ def test_on_a_real_model_it_is_what_autograd_says(tiny: Path) -> None:
 
 def test_tasks_that_are_the_same_agree_wholly(tiny: Path) -> None:
     recipe = demo_recipe(tiny, 'tasks.again={task = "demo/sentiment"}', 'tasks=["sentiment", "again"]')
-    ready = prepare(recipe, None)
+    ready = prepare(recipe)
     ready.model.task("again").load_state_dict(ready.model.task("sentiment").state_dict())
     found = gradient_cosines({task: gradient_of(ready.model, batches_of(ready, task, 8, 4)) for task in recipe.tasks})
     assert found.cosines["sentiment again"] == pytest.approx(1.0, abs=1e-6)
@@ -97,7 +97,7 @@ def test_tasks_that_are_the_same_agree_wholly(tiny: Path) -> None:
 
 
 def test_the_rows_of_several_batches_count_alike(tiny: Path) -> None:
-    ready = prepare(demo_recipe(tiny, "precision=fp32"), None)
+    ready = prepare(demo_recipe(tiny, "precision=fp32"))
     several = batches_of(ready, "sentiment", 10, 4)
     assert [batch.examples for batch in several] == [4, 3, 3]
     (whole,) = batches_of(ready, "sentiment", 10, 10)
@@ -110,7 +110,7 @@ def test_the_rows_of_several_batches_count_alike(tiny: Path) -> None:
 
 
 def test_a_frozen_encoder_is_looked_at_too_and_left_as_it_was(tiny: Path) -> None:
-    ready = prepare(demo_recipe(tiny, *EVERYTHING), None)
+    ready = prepare(demo_recipe(tiny, *EVERYTHING))
     model = ready.model
     model.set_trainable("top 1")
     model.train()

@@ -46,7 +46,7 @@ def test_the_distance_to_a_teacher_by_hand() -> None:
 
 
 def test_teachers_are_averaged_over_those_that_have_the_task_on_the_same_rows(runs: list[Path], tiny: Path) -> None:
-    ready = prepare(demo_recipe(tiny), None)
+    ready = prepare(demo_recipe(tiny))
     name, part = "sentiment", ready.train["sentiment"]
     teachers = Teachers(
         Distillation(teachers=tuple(map(str, runs))), {name: ready.tasks[name]}, {name: part.examples.texts}, "x.toml"
@@ -62,7 +62,7 @@ def test_teachers_are_averaged_over_those_that_have_the_task_on_the_same_rows(ru
 
 
 def test_the_teachers_weight_goes_from_start_to_end_over_the_stage(runs: list[Path], tiny: Path) -> None:
-    ready = prepare(demo_recipe(tiny), None)
+    ready = prepare(demo_recipe(tiny))
     name = "similarity"
     texts = {name: ready.train[name].examples.texts}
     teachers = Teachers(Distillation(teachers=(str(runs[0]),), start=0.8, end=0.2), ready.tasks, texts, "x.toml")
@@ -78,7 +78,7 @@ def test_the_teachers_weight_goes_from_start_to_end_over_the_stage(runs: list[Pa
 def test_a_student_learns_to_predict_as_its_teacher_does(runs: list[Path], tiny: Path) -> None:
     stage = f'stages=[{{epochs = 1, steps_per_epoch = 60, distillation = {{teachers = ["{runs[0]}"], end = 1.0}}}}]'
     recipe = demo_recipe(tiny, 'tasks=["sentiment"]', stage, "seed=7", "optimizer.learning_rate=1e-3")
-    ready = prepare(recipe, None)
+    ready = prepare(recipe)
     teachers = ready.setup.teachers[0]
     batch = ready.setup.loaders["sentiment"].draw(64, 128)
 
@@ -96,11 +96,11 @@ def test_a_student_learns_to_predict_as_its_teacher_does(runs: list[Path], tiny:
 def test_a_teacher_without_the_task_or_with_other_labels_is_refused(runs: list[Path], tiny: Path) -> None:
     taught = f'stages=[{{distillation = {{teachers = ["{runs[0]}"]}}}}]'
     with pytest.raises(UserError, match="stage 0: no teacher has the task 'other'"):
-        prepare(demo_recipe(tiny, 'tasks=["other"]', "tasks.other.task=demo/sentiment", taught), None)
+        prepare(demo_recipe(tiny, 'tasks=["other"]', "tasks.other.task=demo/sentiment", taught))
     with pytest.raises(UserError, match="other labels or another range"):
-        prepare(demo_recipe(tiny, 'tasks=["sentiment"]', "tasks.sentiment.task=demo/paraphrase", taught), None)
+        prepare(demo_recipe(tiny, 'tasks=["sentiment"]', "tasks.sentiment.task=demo/paraphrase", taught))
     with pytest.raises(UserError, match="no such run"):
-        prepare(demo_recipe(tiny, 'stages=[{distillation = {teachers = ["nosuch"]}}]'), None)
+        prepare(demo_recipe(tiny, 'stages=[{distillation = {teachers = ["nosuch"]}}]'))
 
 
 # ---- soups --------------------------------------------------------------------------------------------

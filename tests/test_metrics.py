@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from minbert.config.overall import OverallTerm, overall_terms
 from minbert.config.task import Task, read_task
-from minbert.data.metrics import classify_scores, confusion, overall, pearson, ranks, regression_scores, score
+from minbert.data.metrics import classify_scores, confusion, pearson, ranks, regression_scores, score
+from minbert.data.overall import describe_overall, overall
 
 
 def sure(answers: list[int], classes: int) -> Any:
@@ -124,14 +126,44 @@ def test_a_tasks_main_metric_comes_first() -> None:
 TASKS = {name: read_task(name) for name in ("sst", "quora", "sts", "cfimdb")}
 
 
-def test_the_overall_score_of_the_courses_three_tasks_is_the_courses() -> None:
+COURSE = {"sst.accuracy": 1.0, "quora.accuracy": 1.0, "sts.pearson": OverallTerm(transform="zero_to_one")}
+
+
+def test_the_reports_overall_score_of_three_tasks() -> None:
     scores = {"sst": {"accuracy": 0.5}, "quora": {"accuracy": 0.8}, "sts": {"pearson": 0.6}}
     # (.5 + .8 + (.6 + 1) / 2) / 3 = 2.1 / 3
-    assert overall(scores, TASKS) == close(0.7)
-    assert overall(scores | {"cfimdb": {"accuracy": 0.1}}, TASKS) == close(0.7)
+    assert overall(scores, TASKS, COURSE) == close(0.7)
+    assert overall(scores | {"cfimdb": {"accuracy": 0.1}}, TASKS, COURSE) == close(0.7)
+    # to the last bit what it always was
+    for sst, quora, r in np.random.default_rng(0).random((100, 3)):
+        exact = {"sst": {"accuracy": sst}, "quora": {"accuracy": quora}, "sts": {"pearson": r}}
+        assert overall(exact, TASKS, COURSE) == (sst + quora + (r + 1) / 2) / 3
+        assert overall(exact, TASKS) == float(np.mean([sst, quora, r]))
 
 
-def test_otherwise_the_overall_score_is_the_mean_of_the_main_metrics() -> None:
+def test_the_names_of_tasks_decide_nothing() -> None:
+    scores = {"sst": {"accuracy": 0.5}, "quora": {"accuracy": 0.8}, "sts": {"pearson": 0.2}}
+    assert overall(scores, TASKS) == close(0.5)
+
+
+def test_weights_transforms_and_lower_is_better() -> None:
+    scores = {"sst": {"accuracy": 0.5, "macro_f1": 0.4}, "sts": {"pearson": 0.6, "mse": 2.0}}
+    declared = {"sst.macro_f1": 3.0, "sts.pearson": OverallTerm(weight=2.0, transform="zero_to_one"), "sts.mse": 1.0}
+    assert overall(scores, TASKS, declared) == close((3 * 0.4 + 2 * 0.8 - 2.0) / 6)
+    assert describe_overall(overall_terms(declared, TASKS)) == (
+        "(3 × sst.macro_f1 + 2 × (sts.pearson + 1) / 2 - sts.mse) / 6"
+    )
+    assert describe_overall({"sts.mse": OverallTerm()}) == "-sts.mse"
+
+
+def test_of_tasks_that_are_not_measured_no_term_counts() -> None:
+    assert overall({"sst": {"accuracy": 0.5}}, TASKS, COURSE) == 0.5
+    # no term left: the main metrics
+    assert overall({"cfimdb": {"accuracy": 0.25}}, TASKS, COURSE) == 0.25
+    assert overall({}, TASKS, COURSE) == 0.0
+
+
+def test_left_out_the_overall_score_is_the_mean_of_the_main_metrics() -> None:
     scores = {"sst": {"accuracy": 0.5, "macro_f1": 0.1}, "sts": {"pearson": 0.6, "mse": 9.0}}
     assert overall(scores, TASKS) == close(0.55)
 
@@ -139,9 +171,3 @@ def test_otherwise_the_overall_score_is_the_mean_of_the_main_metrics() -> None:
 def test_errors_count_against_the_overall_score() -> None:
     task = Task("mine", Path(), kind="score", text=("a",), label="b", range=(0.0, 1.0), metric="mse")
     assert overall({"mine": {"mse": 0.25}, "sst": {"accuracy": 0.75}}, {"mine": task, **TASKS}) == close(0.25)
-
-
-def test_other_tasks_under_the_courses_names_are_not_scored_as_the_courses() -> None:
-    rating = Task("sst", Path(), kind="score", text=("a",), label="b", range=(0.0, 1.0), metric="pearson")
-    scores = {"sst": {"pearson": 0.5}, "quora": {"accuracy": 0.8}, "sts": {"pearson": 0.2}}
-    assert overall(scores, TASKS | {"sst": rating}) == close(0.5)

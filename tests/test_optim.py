@@ -137,7 +137,7 @@ def test_adamw_refuses_nonsense() -> None:
 
 @pytest.fixture(scope="module")
 def model(tiny: Path) -> Model:
-    return prepare(demo_recipe(tiny), None).model
+    return prepare(demo_recipe(tiny)).model
 
 
 def test_biases_and_norms_do_not_decay_and_heads_may_learn_faster(model: Model) -> None:

@@ -9,6 +9,7 @@ import pytest
 from minbert.comparison.published import REPORT_METRICS, PublishedRow, choose_rows, published_overall, read_published
 from minbert.config.loading import read_recipe, shipped_recipes
 from minbert.config.recipe import Recipe
+from minbert.data.source import DataSource
 from minbert.encoder.bert import CONFIGS, BertConfig
 from minbert.encoder.hub import KNOWN
 from minbert.runs.events import Finished
@@ -172,7 +173,7 @@ def shortened(name: str, backbone: Path) -> Recipe:
 @pytest.mark.parametrize("name", [*PAPERS, *STUDY])
 def test_all_its_stages_train(name: str, tiny: Path, data: Path) -> None:
     recipe = shortened(name, tiny)
-    ready = prepare(recipe, data)
+    ready = prepare(recipe, DataSource(data))
     steps = list(Loop(ready.model, ready.setup))
     assert [step.number for step in steps] == list(range(1, ready.setup.steps + 1))
     assert {step.stage for step in steps} == set(range(len(recipe.stages)))
@@ -184,7 +185,7 @@ def test_all_its_stages_train(name: str, tiny: Path, data: Path) -> None:
 
 @pytest.mark.parametrize("name", [f"{A}/extended", f"{B}/contrastive-first", f"{C}/mlm-first", f"{E}/low-rank-top"])
 def test_it_becomes_a_run_with_scores_of_the_three_tasks(name: str, tiny: Path, data: Path, tmp_path: Path) -> None:
-    *_, finished = start_run(shortened(name, tiny), tmp_path / "run", data_root=data)
+    *_, finished = start_run(shortened(name, tiny), tmp_path / "run", source=DataSource(data))
     assert isinstance(finished, Finished)
     # without those that only train the encoder
     assert {task: next(iter(found)) for task, found in finished.scores.items()} == REPORT_METRICS

@@ -29,7 +29,7 @@ def curve(tiny: Path, task: str, *overrides: str) -> np.ndarray:
         *overrides,
         steps=STEPS,
     )
-    ready = prepare(recipe, None)
+    ready = prepare(recipe)
     steps = iter(Loop(ready.model, ready.setup))
     losses = [step.losses[task] for step in steps]
     return np.convolve(losses, np.ones(40) / 40, "valid")

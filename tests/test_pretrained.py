@@ -402,7 +402,7 @@ def test_a_saved_tokenizer_adds_its_special_tokens_by_itself(tmp_path: Path) -> 
     # other libraries read tokenizer.json alone and believe its template
     folder = tiny_backbone(tmp_path)
     _, text = load_backbone(folder)
-    encoding = text.tokenizer.encode("a dog", "a cat")
+    encoding = text.backend.encode("a dog", "a cat")
     assert encoding.tokens == ["[CLS]", "a", "dog", "[SEP]", "a", "cat", "[SEP]"]
     assert encoding.type_ids == [0, 0, 0, 0, 1, 1, 1]
 

@@ -10,13 +10,16 @@ import numpy as np
 import pytest
 import tomli_w
 
+from minbert.comparison.caveats import overall_caveats
 from minbert.comparison.contrasts import Question, differences_between, sharing_gains, task_transfers
 from minbert.comparison.ranking import Ranking, rank_systems
 from minbert.comparison.results import BETTER, NO_EVIDENCE, OVERALL, WORSE, TrialCost, TrialResult
 from minbert.comparison.training_curves import curve_over_seeds
+from minbert.config.overall import OverallTerm
 from minbert.config.task import Task
 from minbert.data.dataset import Dataset
-from minbert.data.metrics import overall, score
+from minbert.data.metrics import score
+from minbert.data.overall import overall
 from minbert.errors import UserError
 from minbert.runs.directory import read_run
 from minbert.runs.predictions import read_dev_predictions, write_dev_predictions
@@ -319,6 +322,43 @@ def test_with_one_task_the_overall_score_is_not_tested_twice(tmp_path: Path) -> 
     # the other task was not measured
     assert found.measures == ("mood.accuracy", OVERALL) and found.tested == 1
     assert strong.differences[OVERALL] == strong.differences["mood.accuracy"]
+
+
+def test_the_declared_overall_score_ranks(tmp_path: Path) -> None:
+    skills = {"plain": {"mood": 0.7, "like": 0.2}, "strong": {"mood": 0.9, "like": 0.9}}
+    results = [train(tmp_path, label, seed, each) for label, each in skills.items() for seed in (0, 1)]
+    # by the default, the errors of the similarity task count as much as the other's accuracy
+    declared = {"mood.macro_f1": 1.0}
+    found = rank_systems(results, list(skills), "plain", TASKS, tmp_path, declared)
+    assert list(found.overall) == ["mood.macro_f1"]
+    for each in found.systems:
+        of = {result.seed: result.scores["mood"]["macro_f1"] for result in results if result.label == each.label}
+        assert each.summaries[OVERALL].values == pytest.approx(of)
+    strong = next(each for each in found.systems if each.label == "strong")
+    means = {each.label: each.summaries[OVERALL].mean for each in found.systems}
+    assert strong.differences[OVERALL].value == pytest.approx(means["strong"] - means["plain"])
+
+
+def test_with_one_task_an_overall_score_of_another_metric_is_tested_by_itself(tmp_path: Path) -> None:
+    results = [train(tmp_path, label, 0, {"mood": skill}) for label, skill in (("plain", 0.7), ("strong", 0.9))]
+    found = rank_systems(results, ["plain", "strong"], "plain", TASKS, tmp_path, {"mood.macro_f1": 1.0})
+    assert found.measures == ("mood.accuracy", OVERALL) and found.tested == 2
+    assert found.systems[0].differences[OVERALL] != found.systems[0].differences["mood.accuracy"]
+    # a transform of its only number changes no order
+    same = {"mood.accuracy": OverallTerm(transform="zero_to_one")}
+    assert rank_systems(results, ["plain", "strong"], "plain", TASKS, tmp_path, same).tested == 1
+
+
+def test_recipes_that_declare_anoverall_caveats_score_are_named() -> None:
+    tasks = {"mood": {}, "like": {}}
+    base = {"tasks": tasks, "overall": {"mood.accuracy": 1.0, "like.mse": 1.0}}
+    fewer = {"tasks": {"mood": {}}, "overall": {"mood.accuracy": 1.0}}
+    other = {"tasks": tasks, "overall": {"mood.accuracy": 2.0, "like.mse": 1.0}}
+    assert not list(overall_caveats({"base": base, "fewer": fewer, "same": dict(base)}))
+    assert list(overall_caveats({"base": base, "fewer": fewer, "other": other})) == [
+        "other declares another overall score than base: models were selected by their own one, "
+        "and are ranked by that of base."
+    ]
 
 
 def test_a_recipe_of_fewer_tasks_is_compared_on_those_and_not_overall(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from minbert.config.loading import read_recipe, recipe_from, shipped_recipes
+from minbert.config.overall import OverallTerm
 from minbert.config.recipe import Optimizer, Recipe, Selection, Stage, TaskPlan
 from minbert.errors import UserError
 
@@ -140,16 +141,19 @@ def test_a_recipe_written_down_with_every_default_is_the_same_recipe(here: Path)
         schedule = "cosine"
         implementation = "minbert"
         [selection]
-        mix = { "sst.accuracy" = 1, "sts.pearson" = 0.5 }
         patience = 3
         eval_rows = 100
+        [overall]
+        "sst.accuracy" = 1
+        "sts.pearson" = { weight = 0.5, transform = "zero_to_one" }
         """
     )
     assert recipe.stages[0] == Stage(tasks=("sst",), trainable="heads", epochs=2, learning_rate=0.001)
     assert recipe.optimizer == Optimizer(
         head_learning_rate=1.0, betas=(0.9, 0.98), schedule="cosine", implementation="minbert"
     )
-    assert recipe.selection == Selection(mix={"sst.accuracy": 1.0, "sts.pearson": 0.5}, patience=3, eval_rows=100)
+    assert recipe.selection == Selection(patience=3, eval_rows=100)
+    assert recipe.overall == {"sst.accuracy": 1.0, "sts.pearson": OverallTerm(weight=0.5, transform="zero_to_one")}
     again = recipe_from(tomllib.loads(recipe.as_toml()), "run/recipe.toml")
     assert again == recipe and again.where == "run/recipe.toml"
 
@@ -265,8 +269,8 @@ def test_a_shipped_recipe_is_extended_by_its_name(here: Path) -> None:
 
 def test_recipes_that_extend_each_other_are_refused(here: Path) -> None:
     write("y.toml", 'extends = "x.toml"')
-    assert refusal('extends = "y.toml"') == "x.toml: extends itself by way of x.toml and y.toml."
-    assert refusal('extends = "x.toml"') == "x.toml: extends itself by way of x.toml."
+    assert refusal('extends = "y.toml"') == "x.toml: extends itself through x.toml and y.toml."
+    assert refusal('extends = "x.toml"') == "x.toml: extends itself through x.toml."
 
 
 # ---- --set --------------------------------------------------------------------------------------------
@@ -281,12 +285,12 @@ def test_an_override_reaches_any_depth(here: Path) -> None:
         "tasks.sts.batch_size = 4",
         "optimizer.learning_rate=3e-5",
         "selection.eval_rows=50",
-        'selection.mix={"sst.accuracy" = 1}',
+        'overall={"sst.accuracy" = 1}',
     )
     assert recipe.seed == 5 and recipe.tasks["sts"].batch_size == 4
     assert recipe.stages == (Stage(sampler="round_robin"), Stage(epochs=7))
     assert recipe.optimizer.learning_rate == 3e-5 and recipe.optimizer.warmup_ratio == 0.2
-    assert recipe.selection == Selection(eval_rows=50, mix={"sst.accuracy": 1.0})
+    assert recipe.selection == Selection(eval_rows=50) and recipe.overall == {"sst.accuracy": 1.0}
 
 
 def test_the_last_override_of_a_setting_wins(here: Path) -> None:
@@ -387,8 +391,8 @@ def test_a_bad_override_says_what_is_wrong(here: Path, override: str, reason: st
         ("", "the recipe: names no tasks"),
         ("tasks = []", "the recipe: names no tasks"),
         ("stages = []\n" + SST, "the recipe: has no stages"),
-        ('["tasks"."a/b"]', "the recipe: 'a/b' is no task name: letters, digits, - and _ only, and not 'name'"),
-        ("[tasks.name]", "the recipe: 'name' is no task name: letters, digits, - and _ only, and not 'name'"),
+        ('["tasks"."a/b"]', "the recipe: 'a/b' is not a task name: use letters, digits, - and _, and not 'name'"),
+        ("[tasks.name]", "the recipe: 'name' is not a task name: use letters, digits, - and _, and not 'name'"),
         ("tasks = { sst = 3 }", "'tasks.sst' should be a table."),
         (SST + "batch_size = 0", "task 'sst': 'batch_size' is at least 1"),
         (SST + "max_length = 2", "task 'sst': 'max_length' is at least 8 tokens"),
@@ -405,8 +409,8 @@ def test_a_bad_override_says_what_is_wrong(here: Path, override: str, reason: st
         ),
         (SST + "[selection]\neval_rows = 0", "'selection': 'patience' and 'eval_rows' are at least 1"),
         (
-            SST + "[selection.mix.sst]\naccuracy = 1",
-            "setting 'mix' of 'selection' should be a table of numbers, not {'sst': {'accuracy': 1}}.",
+            SST + "[overall]\n'sst.accuracy' = 'much'",
+            "setting 'overall' of the recipe should be a table of numbers or tables, not {'sst.accuracy': 'much'}.",
         ),
         (
             SST + "[optimizer]\nlearning_rate = nan",

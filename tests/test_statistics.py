@@ -22,8 +22,10 @@ from minbert.comparison.statistics import (
     score_pairs,
     summarize,
 )
+from minbert.config.overall import OverallTerm
 from minbert.config.task import Task, read_task
-from minbert.data.metrics import classify_scores, overall, regression_scores
+from minbert.data.metrics import classify_scores, regression_scores
+from minbert.data.overall import overall
 
 
 def close(value: float, digits: float = 1e-9) -> Any:
@@ -244,9 +246,12 @@ def test_the_smallest_difference_that_can_be_seen() -> None:
 # ---- overall ------------------------------------------------------------------------------------------
 
 
+COURSE = {"sst.accuracy": 1.0, "quora.accuracy": 1.0, "sts.pearson": OverallTerm(transform="zero_to_one")}
+
+
 def test_the_parts_of_the_overall_score() -> None:
     course = {name: read_task(name) for name in ("sst", "quora", "sts", "cfimdb")}
-    constant, weights = overall_parts(course)
+    constant, weights = overall_parts(course, COURSE)
     # (sst + quora + (r + 1) / 2) / 3
     assert constant == close(1 / 6)
     assert weights == {("sst", "accuracy"): close(1 / 3), ("quora", "accuracy"): close(1 / 3),
@@ -267,17 +272,18 @@ def test_the_overall_difference_is_that_of_the_overall_scores(scored: str) -> No
         (name, task.metric): score_pairs(task.metric, *given[name], [(0, 1), (2, 3)], [*name.encode()])
         for name, task in tasks.items()
     }
-    pairs = overall_pairs(found, tasks)
+    declared = COURSE if scored == "pearson" else {}
+    pairs = overall_pairs(found, tasks, declared)
     for at, side in ((pairs.left_P, (0, 2)), (pairs.right_P, (1, 3))):
         for value, model in zip(at, side, strict=True):
             scores = {
                 name: {tasks[name].metric: plain(tasks[name].metric, answers[model], labels)}
                 for name, (labels, answers) in given.items()
             }
-            assert value == close(overall(scores, tasks))
+            assert value == close(overall(scores, tasks, declared))
     assert len(pairs.resampled_RP) == len(pairs.swapped_RP) == min(len(each.resampled_RP) for each in found.values())
     # rows of different tasks are drawn independently: variances add up
-    weights = overall_parts(tasks)[1]
+    weights = overall_parts(tasks, declared)[1]
     parts = sum(weight**2 * found[part].resampled_RP.var(0) for part, weight in weights.items())
     # with four hundred resamples, as Spearman's correlation has, a variance is known to a fifteenth
     assert pairs.resampled_RP.var(0) == pytest.approx(parts, rel=0.2)

@@ -3,7 +3,10 @@
 import csv
 import gzip
 import json
+import subprocess
+import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +16,11 @@ import pyarrow.parquet
 import pytest
 
 from minbert.config.task import Files, Task, read_task
-from minbert.data.dataset import (
-    BadRows,
-    Dataset,
-    balanced_weights,
-    in_dev_split,
-    infer_labels,
-    locate,
-    read_dataset,
-    read_rows,
-    read_split,
-)
-from minbert.data.readers import format_of
+from minbert.data.dataset import Dataset, read_dataset, read_rows
+from minbert.data.labels import balanced_weights, infer_labels
+from minbert.data.readers import format_of, read_columns
+from minbert.data.rejects import BadRows
+from minbert.data.source import DataSource, in_dev_split
 from minbert.errors import UserError
 
 FORMATS = [f"{kind}{gz}" for kind in ("csv", "tsv", "txt", "jsonl", "ndjson", "parquet", "pq") for gz in ("", ".gz")]
@@ -76,9 +72,9 @@ def refusal(path: Path, task: Task, **settings: Any) -> UserError:
     return caught.value
 
 
-def labels_of(examples: Dataset) -> list[Any]:
-    assert examples.labels is not None
-    return list(examples.labels.tolist())
+def labels_of(dataset: Dataset) -> list[Any]:
+    assert dataset.labels is not None
+    return list(dataset.labels.tolist())
 
 
 # ---- formats ------------------------------------------------------------------------------------------
@@ -92,20 +88,20 @@ def test_every_format_gives_the_same_examples(tmp_path: Path, ending: str) -> No
         ["r3", 1, "  spaces stay  "],
     ]
     path = write_rows(tmp_path / f"rows.{ending}", ["key", "stars", "review"], rows)
-    examples = read_dataset(path, stars(id="key"))
-    assert examples.texts == ([row[2] for row in rows],)
-    assert labels_of(examples) == [2, 0, 1]
-    assert examples.ids == ["r1", "r2", "r3"]
-    assert len(examples) == 3 and examples.skipped == [] and examples.path == path
+    dataset = read_dataset(path, stars(id="key"))
+    assert dataset.texts == ([row[2] for row in rows],)
+    assert labels_of(dataset) == [2, 0, 1]
+    assert dataset.ids == ["r1", "r2", "r3"]
+    assert len(dataset) == 3 and dataset.skipped == [] and dataset.path == path
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_pairs_have_two_columns_and_scores_are_numbers(tmp_path: Path, ending: str) -> None:
     rows = [["x", "y", 0.0], ["x", "z", 4.75], ["w", "w", 5.0]]
     path = write_rows(tmp_path / f"rows.{ending}", ["a", "b", "how much"], rows)
-    examples = read_dataset(path, score())
-    assert examples.texts == (["x", "x", "w"], ["y", "z", "w"])
-    assert labels_of(examples) == [0.0, 4.75, 5.0]
+    dataset = read_dataset(path, score())
+    assert dataset.texts == (["x", "x", "w"], ["y", "z", "w"])
+    assert labels_of(dataset) == [0.0, 4.75, 5.0]
 
 
 @pytest.mark.parametrize(
@@ -131,8 +127,8 @@ def test_labels_of_any_type_are_found_in_any_format(
 
 def test_unlabelled_files_are_read_for_answering(tmp_path: Path) -> None:
     path = file_of(tmp_path, "review\nfine\n")
-    examples = read_dataset(path, stars(), labelled=False)
-    assert examples.labels is None and examples.texts == (["fine"],)
+    dataset = read_dataset(path, stars(), labeled=False)
+    assert dataset.labels is None and dataset.texts == (["fine"],)
 
 
 def test_rows_without_an_id_are_called_by_their_line(tmp_path: Path) -> None:
@@ -163,11 +159,11 @@ COURSE = (
 
 
 def test_a_file_of_the_course_is_read_as_published(tmp_path: Path) -> None:
-    examples = read_dataset(file_of(tmp_path, COURSE, "quora-dev.csv"), read_task("quora"))
-    assert examples.texts[0] == ["What is it?", '"Which is it: ""the"" here?"']
-    assert examples.texts[1] == ["What is that?", "Is it, is it not?"]
-    assert labels_of(examples) == [0, 1] and examples.ids == ["fbfd", "3186"]
-    assert [(reject.line, reject.reason) for reject in examples.skipped] == [
+    dataset = read_dataset(file_of(tmp_path, COURSE, "quora-dev.csv"), read_task("quora"))
+    assert dataset.texts[0] == ["What is it?", '"Which is it: ""the"" here?"']
+    assert dataset.texts[1] == ["What is that?", "Is it, is it not?"]
+    assert labels_of(dataset) == [0, 1] and dataset.ids == ["fbfd", "3186"]
+    assert [(reject.line, reject.reason) for reject in dataset.skipped] == [
         (4, "'sentence2' is empty"),
         (5, "'sentence1' is empty"),
     ]
@@ -196,8 +192,8 @@ def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path: Path, ending
 
 def test_windows_line_ends_are_line_ends(tmp_path: Path) -> None:
     path = file_of(tmp_path, "review,stars\r\nx,0\r\n\r\ny,1\r\n")
-    examples = read_dataset(path, stars())
-    assert examples.texts == (["x", "y"],) and examples.lines == [2, 4]
+    dataset = read_dataset(path, stars())
+    assert dataset.texts == (["x", "y"],) and dataset.lines == [2, 4]
     path = file_of(tmp_path, '{"review": "x", "stars": 0}\r\n\r\n{"review": "y", "stars": 1}', "rows.jsonl")
     assert read_dataset(path, stars()).lines == [1, 3]
 
@@ -206,20 +202,46 @@ def test_windows_line_ends_are_line_ends(tmp_path: Path) -> None:
 def test_a_quoted_newline_keeps_later_line_numbers_right(tmp_path: Path, end: str) -> None:
     lines = ["review,stars", '"two', 'lines",0', "fine,1", "bad,7"]
     path = file_of(tmp_path, end.join(lines) + end)
-    examples, rejects = read_rows(path, stars())
-    assert examples.texts == ([f"two{end}lines", "fine"],) and examples.lines == [2, 4]
+    dataset, rejects = read_rows(path, stars())
+    assert dataset.texts == ([f"two{end}lines", "fine"],) and dataset.lines == [2, 4]
     assert [reject.line for reject in rejects] == [5]
 
 
 def test_a_quoted_newline_may_stand_in_the_header(tmp_path: Path) -> None:
     path = file_of(tmp_path, '"a\nb",review,stars\n1,x,0\n2,y,8\n')
-    examples, rejects = read_rows(path, stars())
-    assert examples.texts == (["x"],) and [reject.line for reject in rejects] == [4]
+    dataset, rejects = read_rows(path, stars())
+    assert dataset.texts == (["x"],) and [reject.line for reject in rejects] == [4]
 
 
 def test_a_field_of_a_megabyte_is_read_whole(tmp_path: Path) -> None:
     path = file_of(tmp_path, f"review,stars\n{'word ' * 200_000},1\n")
     assert len(read_dataset(path, stars()).texts[0][0]) == 1_000_000
+
+
+def test_importing_minbert_leaves_the_limit_of_csv_alone() -> None:
+    code = (
+        "import csv; before = csv.field_size_limit()\n"
+        "import minbert.cli, minbert.data.source, minbert.data.chunks\n"
+        "assert csv.field_size_limit() == before"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_reading_a_long_field_leaves_the_limit_of_csv_alone(tmp_path: Path) -> None:
+    before = csv.field_size_limit()
+    path = file_of(tmp_path, f'review,stars\n{"word " * 200_000},1\n"open,1\n')
+    for line, values in read_columns(path, ["review"], "id"):
+        assert csv.field_size_limit() == before
+        assert (len(values[0]) == 1_000_000) if line == 2 else isinstance(values, str)
+    assert csv.field_size_limit() == before
+
+
+def test_files_with_long_fields_are_read_by_several_threads(tmp_path: Path) -> None:
+    before = csv.field_size_limit()
+    path = file_of(tmp_path, "review,stars\n" + f"{'w' * 150_000},1\n" * 50)
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda _: len(read_dataset(path, stars())), range(8)))
+    assert found == [50] * 8 and csv.field_size_limit() == before
 
 
 # ---- bad rows -----------------------------------------------------------------------------------------
@@ -255,17 +277,17 @@ def test_every_bad_row_of_a_csv_is_listed_with_its_reason(tmp_path: Path) -> Non
         f"{path}:11: broken quoting: unexpected end of data",
         f"{path}:13: 'stars' is '7', not one of the labels 0, 1, 2",
     ]
-    assert error.next_step == "Mend these rows, or leave them out with --skip-bad-rows."
+    assert error.next_step == "Fix these rows, or skip them with --skip-bad-rows."
 
 
 def test_a_quote_that_never_closes_costs_its_own_row_only(tmp_path: Path) -> None:
     rows = [f"row {i},{i % 3}" for i in range(8)]
     rows[2], rows[5] = '"row 2,2', 'row "5,2'
     path = file_of(tmp_path, "review,stars\n" + "\n".join(rows) + "\n")
-    examples = read_dataset(path, stars(), skip_bad_rows=True)
-    assert examples.texts[0] == ["row 0", "row 1", "row 3", "row 4", 'row "5', "row 6", "row 7"]
-    assert examples.lines == [2, 3, 5, 6, 7, 8, 9]
-    assert [reject.line for reject in examples.skipped] == [4]
+    dataset = read_dataset(path, stars(), skip_bad_rows=True)
+    assert dataset.texts[0] == ["row 0", "row 1", "row 3", "row 4", 'row "5', "row 6", "row 7"]
+    assert dataset.lines == [2, 3, 5, 6, 7, 8, 9]
+    assert [reject.line for reject in dataset.skipped] == [4]
 
 
 def test_every_bad_row_of_a_jsonl_file_is_listed_with_its_reason(tmp_path: Path) -> None:
@@ -288,8 +310,8 @@ def test_every_bad_row_of_a_jsonl_file_is_listed_with_its_reason(tmp_path: Path)
         "[" * 100_000,
     ]
     path = file_of(tmp_path, "\n".join(rows), "rows.jsonl")
-    examples, rejects = read_rows(path, score())
-    assert labels_of(examples) == [5.0]
+    dataset, rejects = read_rows(path, score())
+    assert labels_of(dataset) == [5.0]
     reasons = {reject.line: reject.reason for reject in rejects}
     assert list(reasons) == list(range(2, 17))
     assert reasons.pop(2).startswith("not JSON: ") and reasons.pop(16).startswith("not JSON: ")
@@ -352,10 +374,10 @@ def test_a_huge_bad_value_does_not_fill_the_screen(tmp_path: Path) -> None:
 def test_skipped_bad_rows_are_counted_so_that_the_sum_is_the_rows_in_the_file(tmp_path: Path) -> None:
     path = file_of(tmp_path, b"review,stars\nx,0\n,1\ny,9\nz,2\ncaf\xe9,1\nw,1,1\n")
     for missing in ("error", "skip"):
-        examples = read_dataset(path, stars(missing=missing), skip_bad_rows=True)
-        assert examples.texts == (["x", "z"],) and labels_of(examples) == [0, 2]
-        assert [reject.line for reject in examples.skipped] == [3, 4, 6, 7]
-        assert len(examples) + len(examples.skipped) == 6
+        dataset = read_dataset(path, stars(missing=missing), skip_bad_rows=True)
+        assert dataset.texts == (["x", "z"],) and labels_of(dataset) == [0, 2]
+        assert [reject.line for reject in dataset.skipped] == [3, 4, 6, 7]
+        assert len(dataset) + len(dataset.skipped) == 6
 
 
 def test_a_file_of_bad_rows_only_is_refused_even_when_they_may_be_skipped(tmp_path: Path) -> None:
@@ -436,14 +458,14 @@ def test_a_file_in_another_encoding_is_told_to_be_saved_as_utf8(tmp_path: Path) 
 
 def test_a_missing_file_of_a_task_says_how_to_name_the_data_root(tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
-        locate(read_task("sst"), "train", tmp_path)
+        DataSource(tmp_path).locate(read_task("sst"), "train")
     assert f"there is no {tmp_path / 'ids-sst-train.csv'} nor " in caught.value.problem
-    assert caught.value.next_step == ("Say where the data is with --data-root FOLDER or the variable MINBERT_DATA.")
+    assert caught.value.next_step == "Set the data folder with --data-root FOLDER or the variable MINBERT_DATA."
 
 
 def test_a_file_that_the_task_does_not_name_says_where_to_name_it(tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
-        locate(stars(), "test", tmp_path)
+        DataSource(tmp_path).locate(stars(), "test")
     assert str(caught.value) == (
         "Task 'mine' names no test file.\nAdd 'test = \"...\"' under [files] in its task file."
     )
@@ -453,9 +475,18 @@ def test_files_are_found_below_the_data_root_and_else_beside_the_task(tmp_path: 
     task = classify(tmp_path / "tasks", labels=(0, 1), files=Files(train="t.csv"))
     (tmp_path / "tasks").mkdir()
     beside = file_of(tmp_path / "tasks", "x", "t.csv")
-    assert locate(task, "train", None) == locate(task, "train", tmp_path) == beside
+    assert DataSource().locate(task, "train") == DataSource(tmp_path).locate(task, "train") == beside
     below = file_of(tmp_path, "x", "t.csv")
-    assert locate(task, "train", tmp_path) == below
+    assert DataSource(tmp_path).locate(task, "train") == below
+
+
+def test_a_path_out_of_the_tasks_folder_is_not_looked_up_below_the_data_root(tmp_path: Path) -> None:
+    for folder in ("tasks", "data", "a/data"):
+        (tmp_path / folder).mkdir(parents=True)
+    task = classify(tmp_path / "tasks", labels=(0, 1), files=Files(train="../data/t.csv"))
+    beside = file_of(tmp_path / "data", "x", "t.csv")
+    file_of(tmp_path / "a/data", "x", "t.csv")
+    assert DataSource(tmp_path / "a/data").locate(task, "train").resolve() == beside
 
 
 # ---- labels that the task does not list ---------------------------------------------------------------
@@ -497,7 +528,7 @@ def test_too_many_or_too_few_labels_point_at_the_label_column(tmp_path: Path) ->
 def test_a_task_without_labels_knows_them_after_reading(tmp_path: Path) -> None:
     write_rows(tmp_path / "train.csv", ["review", "stars"], [["x", "good"], ["y", "bad"]])
     write_rows(tmp_path / "dev.csv", ["review", "stars"], [["z", "good"]])
-    task, train, dev = read_split(classify(tmp_path, files=Files(train="train.csv", dev="dev.csv")), None)
+    task, train, dev = DataSource().read_splits(classify(tmp_path, files=Files(train="train.csv", dev="dev.csv")))
     assert task.label_keys == ("bad", "good")
     assert (labels_of(train), labels_of(dev)) == ([1, 0], [1])
 
@@ -506,7 +537,7 @@ def test_a_dev_label_that_training_never_shows_is_refused(tmp_path: Path) -> Non
     write_rows(tmp_path / "train.csv", ["review", "stars"], [["x", "good"], ["y", "bad"]])
     dev = write_rows(tmp_path / "dev.csv", ["review", "stars"], [["z", "so so"]])
     with pytest.raises(UserError) as caught:
-        read_split(classify(tmp_path, files=Files(train="train.csv", dev="dev.csv")), None)
+        DataSource().read_splits(classify(tmp_path, files=Files(train="train.csv", dev="dev.csv")))
     assert caught.value.problem == f"{dev}:2: 'stars' is 'so so', not one of the labels bad, good"
 
 
@@ -517,7 +548,7 @@ def split_of(folder: Path, texts: list[str], share: float = 0.2) -> tuple[list[s
     """The texts that are trained on and those set aside."""
     write_rows(folder / "train.csv", ["review", "stars"], [[text, i % 3] for i, text in enumerate(texts)])
     task = classify(folder, labels=(0, 1, 2), files=Files(train="train.csv"), dev_split=share)
-    _, train, dev = read_split(task, None)
+    _, train, dev = DataSource().read_splits(task)
     return train.texts[0], dev.texts[0]
 
 
@@ -554,14 +585,14 @@ def test_skipped_rows_are_counted_once_when_the_file_is_split(tmp_path: Path) ->
     rows = [[f"review {i}", i % 3] for i in range(100)] + [["bad", 9], ["bad", 8]]
     write_rows(tmp_path / "train.csv", ["review", "stars"], rows)
     task = classify(tmp_path, labels=(0, 1, 2), files=Files(train="train.csv"))
-    _, train, dev = read_split(task, None, skip_bad_rows=True)
+    _, train, dev = DataSource(skip_bad_rows=True).read_splits(task)
     assert len(train) + len(dev) + len(train.skipped) + len(dev.skipped) == len(rows)
 
 
 def test_too_few_rows_to_split_ask_for_a_dev_file(tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
         split_of(tmp_path, ["only one"])
-    assert "too few rows (1) to set a share of 0.2 aside" in caught.value.problem
+    assert "too few rows (1) to use a fraction of 0.2 as dev rows" in caught.value.problem
     assert caught.value.next_step == "Give task 'mine' a dev file, or more rows."
 
 
@@ -583,7 +614,7 @@ DATA = Path(__file__).parents[2] / "shared" / "data"
     [("sst", 8544, 1101, 0), ("quora", 88063, 20212, 2), ("sts", 6040, 863, 0), ("cfimdb", 1707, 245, 0)],
 )
 def test_the_courses_files_are_read_to_the_last_row(name: str, train: int, dev: int, skipped: int) -> None:
-    _, train_rows, dev_rows = read_split(read_task(name), DATA)
+    _, train_rows, dev_rows = DataSource(DATA).read_splits(read_task(name))
     assert (len(train_rows), len(train_rows.skipped)) == (train, 0)
     assert (len(dev_rows), len(dev_rows.skipped)) == (dev, skipped)
 
@@ -592,16 +623,16 @@ def test_the_courses_files_are_read_to_the_last_row(name: str, train: int, dev: 
 @pytest.mark.parametrize(("name", "rows"), [("sst", 2210), ("sts", 1725), ("cfimdb", 488)])
 def test_the_courses_test_files_are_read_without_labels(name: str, rows: int) -> None:
     task = read_task(name)
-    examples = read_dataset(locate(task, "test", DATA), task, labelled=False)
-    assert len(examples) == rows and all(len(identity) == 25 for identity in examples.ids)
+    dataset = read_dataset(DataSource(DATA).locate(task, "test"), task, labeled=False)
+    assert len(dataset) == rows and all(len(identity) == 25 for identity in dataset.ids)
 
 
 def test_a_jsonl_row_may_leave_a_field_out_but_a_column_that_no_row_has_is_named(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text('{"y": 0}\n{"t": "one", "y": 0}\n{"t": "two", "y": 1}\n')
     task = Task("x", tmp_path, kind="classify", text=("t",), label="y", labels=(0, 1), missing="skip")
-    examples = read_dataset(path, task)
-    assert (examples.texts, examples.lines, len(examples.skipped)) == ((["one", "two"],), [2, 3], 1)
+    dataset = read_dataset(path, task)
+    assert (dataset.texts, dataset.lines, len(dataset.skipped)) == ((["one", "two"],), [2, 3], 1)
     other = Task("x", tmp_path, kind="classify", text=("tt",), label="y", labels=(0, 1))
     with pytest.raises(UserError, match="no column 'tt'"):
         read_dataset(path, other)

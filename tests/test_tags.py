@@ -13,7 +13,7 @@ from minbert.config.recipe import TaskPlan
 from minbert.config.task import Task
 from minbert.data.batch import Layout, encode_texts
 from minbert.data.packed import Packed
-from minbert.data.pos_tags import POS_TAGS, QUOTES, TAGGED_WORD, align, tag_pieces, tagger
+from minbert.data.pos_tags import POS_TAGS, QUOTES, TAGGED_WORD, align, tag_tokens, tagger
 from minbert.data.tokenizer import Tokenizer, Tokens
 from minbert.errors import UserError
 from minbert.inference.ensemble import Member
@@ -86,8 +86,8 @@ def scores(model: Model, text: Tokenizer, task: str, rows: list[object]) -> list
 )
 def test_a_piece_has_the_tag_of_its_word(text: Tokenizer, sentence: str, pieces: str, tags: str) -> None:
     found = text.encode([sentence], 32).flat
-    assert " ".join(text.tokenizer.id_to_token(i) for i in found) == pieces
-    assert named(tag_pieces(text, [sentence], 32)) == [tags]
+    assert " ".join(text.backend.id_to_token(i) for i in found) == pieces
+    assert named(tag_tokens(text, [sentence], 32)) == [tags]
 
 
 def test_the_space_before_a_word_may_belong_to_its_piece() -> None:
@@ -113,9 +113,9 @@ def test_the_search_finds_what_hanta_itself_finds() -> None:
 
 def test_very_long_words_and_texts_cost_little(text: Tokenizer) -> None:
     """Unknown words take time with the square of their length; of a long text only the kept pieces are looked at."""
-    assert len(tag_pieces(text, ["x" * 30_000], 8).flat) == 1
-    assert named(tag_pieces(text, ["the dog runs" + " cat" * 5000], 3)) == ["DET NOUN VERB" + " none" * 5000]
-    assert len(tag_pieces(text, [], 8)) == 0
+    assert len(tag_tokens(text, ["x" * 30_000], 8).flat) == 1
+    assert named(tag_tokens(text, ["the dog runs" + " cat" * 5000], 3)) == ["DET NOUN VERB" + " none" * 5000]
+    assert len(tag_tokens(text, [], 8)) == 0
 
 
 # ---- through the layouts ---------------------------------------------------------------------------------
@@ -150,9 +150,9 @@ FIRST, SECOND = "the good dog runs in the water", "a cat"
     ],
 )
 def test_tags_go_where_their_tokens_go(text: Tokenizer, layout: Layout, ids: list[str], tags: list[str]) -> None:
-    sequences = encode_texts(text, ([FIRST, "no"], [SECOND, "yes"]), layout, 10, tag_pieces)
+    sequences = encode_texts(text, ([FIRST, "no"], [SECOND, "yes"]), layout, 10, tag_tokens)
     packed = sequences.take(np.array([1, 0])).pack(np.array([1]))
-    words = " ".join(text.tokenizer.id_to_token(int(i)) for i in packed.ids_T)
+    words = " ".join(text.backend.id_to_token(int(i)) for i in packed.ids_T)
     assert words == " ".join(ids)
     assert packed.tags_T is not None and packed.tags_T.dtype == torch.int64
     assert " ".join(POS_TAGS[i] for i in packed.tags_T) == " ".join(tags)

@@ -169,13 +169,13 @@ def test_labels_found_later_are_added(tmp_path: Path) -> None:
         ),
         (
             CLASSIFY + "labels = [0, 1]\nclass_weights = [1, -2]",
-            "task 'mine': 'class_weights' are not below 0",
+            "task 'mine': 'class_weights' are at least 0",
         ),
         (
             CLASSIFY + 'class_weights = "equal"',
             "setting 'class_weights' of task 'mine' should be a list of numbers or 'balanced', not 'equal'.",
         ),
-        (CLASSIFY + "dev_split = 1", "task 'mine': 'dev_split' is a share between 0 and 1"),
+        (CLASSIFY + "dev_split = 1", "task 'mine': 'dev_split' is a fraction between 0 and 1"),
         (CLASSIFY + "max_length = 4", "task 'mine': 'max_length' is at least 8 tokens"),
         (CLASSIFY + 'delimiter = "||"', "task 'mine': 'delimiter' is one character"),
         (

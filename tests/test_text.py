@@ -226,7 +226,7 @@ def test_folders_without_a_usable_tokenizer_are_named(tmp_path: Path) -> None:
 def test_the_tiny_backbone_reads_english_without_unknown_words(tmp_path: Path) -> None:
     # the other tests stand on this: with everything [UNK], texts could not be told apart
     text = load_tokenizer(tiny_backbone(tmp_path))
-    unknown = text.tokenizer.token_to_id("[UNK]")
+    unknown = text.backend.token_to_id("[UNK]")
     pieces = text.encode([*ORDINARY, "Zebras waltz quickly over 36 #@$%^& fjords!"], 128)
     assert unknown not in pieces.flat
     assert text.vocabulary == len((tmp_path / "vocab.txt").read_text().split())

@@ -18,7 +18,7 @@ from minbert.encoder.hub import find_backbone
 from minbert.encoder.pretrained import save_backbone
 from minbert.errors import UserError
 from minbert.inference.saved_model import load_model
-from minbert.runs.directory import read_run
+from minbert.runs.directory import declared_overall, read_run
 from minbert.runs.events import Evaluated, Started
 from minbert.runs.run import start_run
 from minbert.training.loop import Loop, Step, read_losses
@@ -49,7 +49,7 @@ def test_training_draws_nothing_from_the_global_generator(tiny: Path, tmp_path: 
 
 def test_heads_only_leaves_the_encoder_as_it_was(tiny: Path, tmp_path: Path) -> None:
     linear = ("tasks.similarity.head=linear", "tasks.similarity.pairing=cross_encoder")
-    ready = prepare(demo_recipe(tiny, "stages.0.trainable=heads", *linear), None)
+    ready = prepare(demo_recipe(tiny, "stages.0.trainable=heads", *linear))
     before = {name: tensor.clone() for name, tensor in ready.model.state_dict().items()}
     for _ in Loop(ready.model, ready.setup):
         pass
@@ -59,11 +59,11 @@ def test_heads_only_leaves_the_encoder_as_it_was(tiny: Path, tmp_path: Path) -> 
 
 def test_a_stage_in_which_a_task_has_nothing_to_learn_is_refused(tiny: Path) -> None:
     with pytest.raises(UserError, match="stage 0 trains only heads, but task 'similarity' has none"):
-        prepare(demo_recipe(tiny, "stages.0.trainable=heads"), None)
+        prepare(demo_recipe(tiny, "stages.0.trainable=heads"))
 
 
 def test_a_stage_trains_only_its_tasks(tiny: Path) -> None:
-    ready = prepare(demo_recipe(tiny, 'stages.0.tasks=["similarity"]'), None)
+    ready = prepare(demo_recipe(tiny, 'stages.0.tasks=["similarity"]'))
     head = ready.model.task("sentiment").head.output.weight.clone()  # type: ignore[union-attr,operator]
     steps = list(Loop(ready.model, ready.setup))
     assert {name for step in steps for name in step.losses} == {"similarity"}
@@ -77,7 +77,7 @@ def test_two_half_batches_accumulated_equal_one_whole(tiny: Path) -> None:
             f"optimizer.gradient_accumulation_steps={accumulate}", "tasks.sentiment.head.dropout=0",
             "optimizer.warmup_ratio=0",
         )  # fmt: skip
-        ready = prepare(recipe, None)
+        ready = prepare(recipe)
         for module in ready.model.modules():
             if hasattr(module, "rate"):
                 module.rate = 0.0
@@ -89,7 +89,7 @@ def test_two_half_batches_accumulated_equal_one_whole(tiny: Path) -> None:
 
 
 def test_the_loop_and_the_model_compute_the_same_loss(tiny: Path) -> None:
-    ready = prepare(demo_recipe(tiny), None)
+    ready = prepare(demo_recipe(tiny))
     loop = Loop(ready.model, ready.setup)
     plan, _ = loop.position()
     loop.enter_stage(plan)
@@ -109,7 +109,7 @@ def test_losses_are_read_from_the_device_at_once_and_exactly() -> None:
 
 @pytest.mark.parametrize("balancer", ["sum", "squared", "pcgrad"])
 def test_a_loss_that_is_not_finite_stops_training_before_the_weights_change(balancer: str, tiny: Path) -> None:
-    ready = prepare(demo_recipe(tiny, 'tasks=["sentiment"]', f"balancer={balancer}"), None)
+    ready = prepare(demo_recipe(tiny, 'tasks=["sentiment"]', f"balancer={balancer}"))
     with torch.no_grad():
         ready.model.task("sentiment").head.output.bias.fill_(float("nan"))  # type: ignore[union-attr,operator]
     before = {name: value.clone() for name, value in ready.model.bert.state_dict().items()}
@@ -154,16 +154,22 @@ def test_the_best_model_is_kept_and_training_stops_when_patience_ends(tiny: Path
     assert finished.overall == pytest.approx(evaluations[0].overall)
 
 
-def test_a_declared_mix_decides_which_model_is_best(tiny: Path, tmp_path: Path) -> None:
-    # less error is better, and less than nothing of it worse: by this mix the worst model wins
+def test_the_declared_overall_score_decides_which_model_is_best(tiny: Path, tmp_path: Path) -> None:
     recipe = demo_recipe(
-        tiny, 'selection.mix={"similarity.mse" = -1.0}', "optimizer.learning_rate=0.01", "optimizer.schedule=constant",
+        tiny, 'overall={"similarity.mse" = 1}', "optimizer.learning_rate=0.01", "optimizer.schedule=constant",
         epochs=4, steps=3,
     )  # fmt: skip
     events, finished = run_all(recipe, tmp_path / "run")
-    errors = [event.scores["similarity"]["mse"] for event in events if isinstance(event, Evaluated)]
+    evaluations = [event for event in events if isinstance(event, Evaluated)]
+    errors = [event.scores["similarity"]["mse"] for event in evaluations]
     assert len(set(errors)) > 1
-    assert finished.scores["similarity"]["mse"] == pytest.approx(max(errors))
+    assert [event.overall for event in evaluations] == [-error for error in errors]
+    assert [event.best for event in evaluations] == [
+        error < min(errors[:i], default=9) for i, error in enumerate(errors)
+    ]
+    assert finished.scores["similarity"]["mse"] == pytest.approx(min(errors))
+    assert finished.overall == -finished.scores["similarity"]["mse"]
+    assert declared_overall(tmp_path / "run") == {"similarity.mse": 1.0}
 
 
 def test_the_run_directory_tells_the_whole_story(tiny: Path, tmp_path: Path) -> None:
@@ -266,13 +272,13 @@ def test_a_users_own_task_with_string_labels_and_balanced_weights(tiny: Path, tm
 def test_an_epoch_is_one_pass_over_as_many_examples_as_there_are(tiny: Path) -> None:
     # 400 + 320 + 320 examples in batches of 32: 13 + 10 + 10 batches, four to a step
     ready = prepare(
-        read_recipe("demo", [f"backbone={tiny}", "optimizer.gradient_accumulation_steps=4", "stages.0.epochs=2"]), None
+        read_recipe("demo", [f"backbone={tiny}", "optimizer.gradient_accumulation_steps=4", "stages.0.epochs=2"])
     )
     assert [plan.steps for plan in ready.setup.plans] == [2 * 9]
 
 
 def test_tasks_of_one_size_are_not_read_in_the_same_order(tiny: Path) -> None:
-    ready = prepare(demo_recipe(tiny, "tasks.other.task=demo/similarity"), None)
+    ready = prepare(demo_recipe(tiny, "tasks.other.task=demo/similarity"))
     first, second = (ready.setup.loaders[name].draw(32, 128).labels_B for name in ("similarity", "other"))
     assert first is not None and second is not None and not torch.equal(first, second)
 
@@ -283,7 +289,7 @@ def test_a_backbone_with_one_segment_reads_pairs_only_apart(tiny: Path, tmp_path
     folder = tmp_path / "single"
     save_backbone(folder, tiny_bert(0, replace(tiny_config(), type_vocab_size=1)), tiny_tokenizer(folder))
     with pytest.raises(UserError, match="only one segment"):
-        prepare(demo_recipe(folder), None)
+        prepare(demo_recipe(folder))
     run_all(demo_recipe(folder, "defaults.pairing=bi_encoder"), tmp_path / "run")
 
 
@@ -328,7 +334,7 @@ def test_one_file_may_have_the_labels_of_several_tasks_some_of_them_missing(tiny
     (tmp_path / "stars.toml").write_text(f'kind = "score"\nrange = [0, 4]\nlabel = "stars"\n{common}', "utf-8")
     tasks = ["tasks.spam.task=" + str(tmp_path / "spam.toml"), "tasks.stars.task=" + str(tmp_path / "stars.toml")]
     recipe = read_recipe("demo", [f"backbone={tiny}", 'tasks=["spam", "stars"]', *tasks, "stages.0.epochs=1"])
-    ready = prepare(recipe, None)
+    ready = prepare(recipe)
     found = {name: len(ready.train[name].examples) + len(ready.dev[name].examples) for name in ("spam", "stars")}
     assert found == {"spam": 80, "stars": 90}
     _, finished = run_all(recipe, tmp_path / "run")
@@ -337,7 +343,7 @@ def test_one_file_may_have_the_labels_of_several_tasks_some_of_them_missing(tiny
 
 def test_moments_are_kept_over_stages_and_frozen_parts_stay(tiny: Path) -> None:
     stages = ", ".join(f'{{epochs = 1, steps_per_epoch = 2, trainable = "{which}"}}' for which in ("all", "heads"))
-    ready = prepare(demo_recipe(tiny, 'tasks=["sentiment"]', f"stages=[{stages}]"), None)
+    ready = prepare(demo_recipe(tiny, 'tasks=["sentiment"]', f"stages=[{stages}]"))
     loop = Loop(ready.model, ready.setup)
     for _ in range(2):
         loop.step()

@@ -52,11 +52,8 @@ RICH: dict[str, Any] = {
         },
     ],
     "balancer": {"name": "weighted", "weights": {"sst": 1, "quora": 0.5, "sts": 2, "words": 1}},
-    "selection": {
-        "mix": {"sst.accuracy": 1.0, "quora.f1": 0.5, "sts.pearson": 0.0},
-        "patience": 2,
-        "gradient_cosine_rows": 4,
-    },
+    "selection": {"patience": 2, "gradient_cosine_rows": 4},
+    "overall": {"sst.accuracy": 1.0, "quora.f1": 0.5},
 }
 
 
@@ -123,15 +120,15 @@ def test_what_is_said_of_other_tasks_is_gone_and_all_else_stays() -> None:
         ),
         balancer={"name": "weighted", "weights": {"quora": 0.5}},
         # one task has nothing to compare its gradient with
-        selection=replace(recipe.selection, mix={"quora.f1": 0.5}, gradient_cosine_rows=None),
+        selection=replace(recipe.selection, gradient_cosine_rows=None),
+        overall={"quora.f1": 0.5},
     )
     assert resolved(variant.recipe) == expected
     assert variant.recipe.where == "rich.toml (alone: quora)"
 
 
-def test_where_nothing_of_the_mix_counts_the_overall_score_does() -> None:
-    # a model chosen by 0 times its score would be the first one
-    assert resolved(single_task_recipe(rich(), "sts").recipe).selection.mix == {}
+def test_where_no_term_of_the_overall_score_is_left_the_default_applies() -> None:
+    assert resolved(single_task_recipe(rich(), "sts").recipe).overall == {}
 
 
 def test_two_tasks_keep_the_stages_of_either() -> None:
@@ -141,7 +138,7 @@ def test_two_tasks_keep_the_stages_of_either() -> None:
         {"name": "in_turn", "order": ["quora", "sst"]},
         {"name": "fixed", "weights": {"sst": 3, "quora": 0}},
     ]
-    assert recipe.selection == replace(rich().selection, mix={"sst.accuracy": 1.0, "quora.f1": 0.5})
+    assert (recipe.selection, recipe.overall) == (rich().selection, {"sst.accuracy": 1.0, "quora.f1": 0.5})
 
 
 def test_one_after_the_other_is_chosen_by_the_last_and_not_stopped_before_it() -> None:
@@ -152,9 +149,9 @@ def test_one_after_the_other_is_chosen_by_the_last_and_not_stopped_before_it() -
         (("sts",), 2, "all"),
     ]
     assert list(recipe.tasks) == ["sst", "sts"]
-    assert recipe.selection.mix == {"sts.pearson": 1.0}
+    assert recipe.overall == {"sts.pearson": 1.0}
     assert recipe.selection.patience is None
-    assert resolved(sequential_recipe(rich(), "sts", "quora").recipe).selection.mix == {"quora.f1": 0.5}
+    assert resolved(sequential_recipe(rich(), "sts", "quora").recipe).overall == {"quora.f1": 0.5}
 
 
 def test_what_only_trains_can_be_a_source_and_no_target() -> None:
@@ -206,7 +203,7 @@ def test_a_task_that_no_stage_trains_is_no_part_of_it() -> None:
 
 
 def trained(recipe: Recipe) -> list[Step]:
-    ready = prepare(recipe, None)
+    ready = prepare(recipe)
     return list(Loop(ready.model, ready.setup))
 
 

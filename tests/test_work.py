@@ -14,8 +14,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from minbert.config.task import read_task
 from minbert.data.batch import collate, encode_texts
-from minbert.data.dataset import read_split
 from minbert.data.packed import similar_lengths
+from minbert.data.source import DataSource
 from minbert.data.tokenizer import read_tokenizer
 from minbert.encoder.hub import find_backbone
 from minbert.training.prepare import Prepared, prepare
@@ -41,7 +41,7 @@ class Calls(TorchDispatchMode):
 
 @pytest.fixture
 def ready(tiny: Path) -> Prepared:
-    return prepare(demo_recipe(tiny, "tasks.similarity.head=linear", "tasks.similarity.pairing=cross_encoder"), None)
+    return prepare(demo_recipe(tiny, "tasks.similarity.head=linear", "tasks.similarity.pairing=cross_encoder"))
 
 
 def learn_once(ready: Prepared, task: str) -> Callable[[], None]:
@@ -84,7 +84,7 @@ def test_a_step_multiplies_little_more_than_the_tokens_need(ready: Prepared, tas
 def test_real_sentences_leave_few_holes() -> None:
     """32 at random, as training draws them: padding to the longest would double the slots."""
     text = read_tokenizer(find_backbone("minilm"))
-    _, rows, _ = read_split(read_task("sentiment", "demo/sentiment"), None)
+    _, rows, _ = DataSource().read_splits(read_task("sentiment", "demo/sentiment"))
     lengths = encode_texts(text, rows.texts, "cross_encoder", 128).tokens
     drawn = np.random.default_rng(0).permutation(lengths)[: len(lengths) // 32 * 32].reshape(-1, 32)
     slots = sum(each[order].max() * len(order) for each in drawn for order in similar_lengths(each))

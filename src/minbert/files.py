@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and stay there when the machine stops at any instant."""
+"""Files that are written whole or not at all, and survive a crash at any moment."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Whole or not at all: a reader never sees half a file."""
+    """Write a file so that a reader never sees half of it."""
     aside = path.with_name(path.name + ".tmp")
     # the same bytes on every system
     with aside.open("w", encoding="utf-8", newline="\n") as file:
@@ -65,7 +65,7 @@ def fsync_path(path: Path) -> None:
 
 
 def replace_folder(aside: Path, folder: Path) -> None:
-    """A finished folder takes the place of another; until then the old one is there, as it is or as `.old`."""
+    """Replace a folder by a finished one; until then the old one is there, under its name or as `.old`."""
     for path in aside.rglob("*"):
         fsync_path(path)
     fsync_path(aside)
@@ -111,7 +111,7 @@ def holder_of(folder: Path) -> str:
 
 
 def differences(then: Any, now: Any) -> Iterator[tuple[str, Any, Any]]:
-    """What two nested tables do not have in common: dotted name, then, now; "left out" where it is not there."""
+    """Where two nested tables differ: (dotted name, then, now), with "left out" for a missing value."""
     before, after = dict(config_leaves(then)), dict(config_leaves(now))
     for name in {**before, **after}:
         if before.get(name) != after.get(name):

@@ -3,13 +3,14 @@
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 
 from minbert.config.recipe import Recipe
 from minbert.config.task import Task
-from minbert.data.dataset import Dataset, example_keys
+from minbert.data.dataset import Dataset
+from minbert.data.source import DEFAULT_SOURCE, DataSource
+from minbert.data.text_keys import example_keys
 from minbert.training.prepare import Prepared, Split, prepare
 
 
@@ -50,9 +51,9 @@ class DataReport:
     steps: int
 
 
-def check_recipe(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False) -> DataReport:
+def check_recipe(recipe: Recipe, source: DataSource = DEFAULT_SOURCE) -> DataReport:
     """Do everything that a training run does before its first step, then examine the data."""
-    ready = prepare(recipe, data_root, skip_bad_rows)
+    ready = prepare(recipe, source)
     keys = {(split, name): example_keys(each.examples.texts) for split, name, each in named_splits(ready)}
     splits = [report_split(ready, split, name, each, keys[split, name]) for split, name, each in named_splits(ready)]
     leaks = [

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from minbert.config.task import Task, read_task
-from minbert.data.dataset import Dataset, example_keys, locate, read_dataset, read_split
+from minbert.config.task import read_task
 from minbert.data.metrics import Array, score
+from minbert.data.source import DataSource
+from minbert.data.text_keys import example_keys
 from minbert.errors import UserError
 from minbert.files import sha256
 from minbert.runs.directory import read_run
@@ -66,7 +67,7 @@ def read_training(run: Path) -> TrainingRows:
     for path in sorted((run / "tasks").glob("*.toml")):
         task = read_task(path.stem, str(path.resolve()))
         try:
-            examples = training_rows(task)
+            examples = DataSource(skip_bad_rows=True).read(task, "train")
         except UserError as wrong:
             unread.append(wrong.problem)
             continue
@@ -79,12 +80,6 @@ def read_training(run: Path) -> TrainingRows:
 def index_training_rows(texts: Sequence[Sequence[str]]) -> TaskTrainingRows:
     rows = frozenset(example_keys(texts))
     return TaskTrainingRows(rows, frozenset(text for row in rows for text in row if text))
-
-
-def training_rows(task: Task) -> Dataset:
-    if task.files.dev is None:
-        return read_split(task, None, skip_bad_rows=True)[1]
-    return read_dataset(locate(task, "train", None), task, skip_bad_rows=True)
 
 
 def find_leaks(predictions: DevPredictions, training: TrainingRows) -> tuple[Leaks, Array]:

@@ -14,8 +14,10 @@ from minbert.analysis.regression import RegressionAnalysis, analyze_regression
 from minbert.analysis.row_tags import ROW_TAGS, tag_rows
 from minbert.analysis.slices import Slice, slice_rows
 from minbert.config.task import Task
-from minbert.data.metrics import overall, score
+from minbert.data.metrics import score
+from minbert.data.overall import overall
 from minbert.errors import UserError
+from minbert.runs.directory import declared_overall
 from minbert.runs.predictions import DevPredictions, read_dev_predictions
 
 
@@ -78,7 +80,7 @@ def analyze_run(run: Path, other: Path | None = None) -> RunAnalysis:
     return RunAnalysis(
         run=str(run),
         other=None if other is None else str(other),
-        overall=overall(scores, {name: found.task for name, found in tasks.items()}),
+        overall=overall(scores, {name: found.task for name, found in tasks.items()}, declared_overall(run)),
         tasks=tasks,
         notes=() if other is None else unshared_task_notes(run, names, other, others),
     )

@@ -34,12 +34,13 @@ def check(
     """
     from minbert.analysis.data_check import check_recipe
     from minbert.config.loading import read_recipe
-    from minbert.data.dataset import BadRows
+    from minbert.data.rejects import BadRows
+    from minbert.data.source import DataSource
 
     chosen = read_recipe(recipe, set_ or [])
     try:
         with stderr.status("reading and comparing all rows"):
-            report = check_recipe(chosen, data_root, skip_bad_rows)
+            report = check_recipe(chosen, DataSource(data_root, skip_bad_rows))
     except BadRows as bad:
         for reject in bad.rejects:
             console.print(str(reject), markup=False, soft_wrap=True)

@@ -62,17 +62,16 @@ def compare(
     Example: minbert compare baseline papers/c-pals/pals-annealed --seeds 5 --budget 10m --data-root data --out cmp
     """
     from minbert.comparison.compare import Comparison
+    from minbert.data.source import DataSource
 
     # absolute: trials may run in another directory
-    data_root = data_root and data_root.resolve()
+    source = DataSource(data_root and data_root.resolve(), skip_bad_rows)
     variants = read_variants(recipes, [*(set_ or []), *backbone_override(backbone)], cosines)
     chosen = choose_baseline(variants, baseline)
     extra = transfer_variants(chosen, sharing)
-    work = Comparison(
-        out, variants, read_seeds(seeds), read_budget(budget, steps), extra, skip_bad_rows, command_line()
-    )
-    work.check(data_root)
-    train_and_report(work, engine, jobs, data_root, chosen.label)
+    work = Comparison(out, variants, read_seeds(seeds), read_budget(budget, steps), extra, source, command_line())
+    work.check()
+    train_and_report(work, engine, jobs, chosen.label)
 
 
 def backbone_override(backbone: str | None) -> list[str]:
@@ -141,12 +140,12 @@ def read_time_budget(text: str) -> float:
         raise UserError(f"--budget: {wrong}.", "For example: 90s, 5m or 1h.") from None
 
 
-def train_and_report(work: "Comparison", engine: str, jobs: int | None, data_root: Path | None, baseline: str) -> None:
+def train_and_report(work: "Comparison", engine: str, jobs: int | None, baseline: str) -> None:
     from minbert.comparison.conclude import conclude
     from minbert.comparison.engines import ENGINES
     from minbert.report import write_comparison
 
-    with saved_when_stopped(), closing(work.train(ENGINES[engine](work.folder, jobs), data_root, baseline)) as events:
+    with saved_when_stopped(), closing(work.train(ENGINES[engine](work.folder, jobs), baseline)) as events:
         watch_trials(events)
     results = conclude(work.folder)
     write_comparison(results, work.folder)

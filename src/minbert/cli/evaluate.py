@@ -39,10 +39,10 @@ def evaluate(
 
     Example: minbert evaluate runs/baseline --data sst=more-reviews.csv --json
     """
-    from minbert.data.dataset import read_dataset
-    from minbert.data.metrics import overall
+    from minbert.data.overall import overall
+    from minbert.data.source import DataSource
     from minbert.inference.predictor import load_predictor
-    from minbert.runs.directory import dev_rows
+    from minbert.runs.directory import declared_overall, dev_rows
     from minbert.runs.scoring import Scoring
 
     files = dict(split_data_option(option) for option in data or [])
@@ -50,10 +50,9 @@ def evaluate(
     for name in files:
         predictor.task(name)
     tasks = {name: task for name, task in predictor.tasks.items() if not files or name in files}
+    source = DataSource(data_root, skip_bad_rows)
     datasets = {
-        name: read_dataset(Path(files[name]), task, skip_bad_rows=skip_bad_rows)
-        if name in files
-        else dev_rows(run, task, data_root, skip_bad_rows)
+        name: source.read_file(Path(files[name]), task) if name in files else dev_rows(run, task, source)
         for name, task in tasks.items()
     }
 
@@ -61,7 +60,7 @@ def evaluate(
         return predictor.fill(name, datasets[name].texts, predictions)
 
     scores = watch_evaluation(Scoring(tasks, datasets, fill))
-    total = overall(scores, tasks)
+    total = overall(scores, tasks, declared_overall(run))
     if as_json:
         typer.echo(json.dumps({"tasks": scores, "overall": total}, indent=2))
     else:

@@ -55,13 +55,14 @@ def reproduce(
     from minbert.comparison.engines.local import LocalEngine
     from minbert.comparison.published import choose_rows, read_published
     from minbert.comparison.reproduce import Reproduction, ReproductionSettings
+    from minbert.data.source import DataSource
 
     letters = list(read_published()) if which == "all" else [which]
     chosen = choose_rows(letters, [name.strip() for name in rows.split(",")] if rows else ())
     limit = None if budget == FULL else read_time_budget(budget)
-    settings = ReproductionSettings(out, "" if backbone == OWN else backbone, limit, seed, data_root)
+    settings = ReproductionSettings(out, "" if backbone == OWN else backbone, limit, seed, DataSource(data_root))
     work = Reproduction(chosen, settings, command_line())
-    work.comparison.check(data_root)
+    work.comparison.check()
     file = report or out / "report.md"
     with saved_when_stopped(), closing(work.train(LocalEngine(out, jobs))) as events:
         watch_trials(with_report(work, events, file))
@@ -80,26 +81,31 @@ def with_report(work: "Reproduction", events: "Iterable[ComparisonEvent]", file:
 
 
 def write_reproduction_report(work: "Reproduction", file: Path) -> None:
+    from minbert.comparison.published import REPORT_OVERALL
     from minbert.comparison.reproduce import reproduction_markdown
+    from minbert.data.overall import describe_overall
 
     settings = work.settings
     limit = "whole recipes" if settings.seconds is None else f"{settings.seconds:,.0f} s of training per row"
     about = (
         f"Made by `{command_line()}`: {limit}, backbone {settings.backbone or 'of each recipe'}, seed {settings.seed}. "
         'Figures marked "here" were measured on all dev rows; the others are published. Overall is always '
-        '(sst + quora + (sts + 1) / 2) / 3; "printed" is the overall score printed in the report.'
+        f'{describe_overall(REPORT_OVERALL)}; "printed" is the overall score printed in the report.'
     )
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(reproduction_markdown(work.outcomes(), "Published and measured", about), encoding="utf-8")
 
 
 def show_outcomes(outcomes: "Sequence[RowOutcome]", file: Path) -> None:
+    from minbert.comparison.published import REPORT_OVERALL
+    from minbert.data.overall import describe_overall
+
     console.print(outcome_table(outcomes))
     for outcome in outcomes:
         if outcome.failed or outcome.note:
             line = f"{outcome.row.id}: {escape_markup(outcome.failed or outcome.note)}"
             console.print(line, style="dim", soft_wrap=True)
-    console.print("Published figures are as printed, with overall = (sst + quora + (sts + 1) / 2) / 3.")
+    console.print(f"Published figures are as printed, with overall = {describe_overall(REPORT_OVERALL)}.")
     console.print(f"Table: {escape_markup(file)}", soft_wrap=True)
     if any(outcome.failed for outcome in outcomes):
         raise typer.Exit(1)

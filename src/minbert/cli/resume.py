@@ -19,14 +19,16 @@ def resume(
 
     Example: minbert resume runs/baseline
     """
+    from minbert.data.source import DataSource
     from minbert.runs.checkpoint import CheckpointInterval
     from minbert.runs.run import resume_run
 
     console.print(f"[bold]{escape_markup(run)}[/]")
     every = CheckpointInterval.parse(save_every, keep)
+    source = DataSource(data_root)
     train_to_end(
         run,
         lambda stop_signal: resume_run(
-            run, data_root=data_root, profile=profile, every=every, stop_requested=stop_signal, command=command_line()
+            run, source=source, profile=profile, every=every, stop_requested=stop_signal, command=command_line()
         ),
     )

@@ -50,17 +50,16 @@ def train(
     Example: minbert train baseline --data-root data --out runs/baseline
     """
     from minbert.config.loading import read_recipe
+    from minbert.data.source import DataSource
     from minbert.runs.checkpoint import CheckpointInterval
     from minbert.runs.run import resume_run, start_run
 
     chosen = read_recipe(recipe, [*(set_ or []), *([] if seed is None else [f"seed={seed}"])])
     console.print(f"[bold]{escape_markup(recipe)}[/] on {escape_markup(chosen.backbone)}: {', '.join(chosen.tasks)}")
     every = CheckpointInterval.parse(save_every, keep)
-    if resume:
-        events = partial(resume_run, out, chosen, data_root=data_root, profile=profile, every=every)
-    else:
-        new = partial(start_run, chosen, out, skip_bad_rows=skip_bad_rows, force=force)
-        events = partial(new, data_root=data_root, profile=profile, every=every)
+    source = DataSource(data_root, skip_bad_rows)
+    run = partial(resume_run, out, chosen) if resume else partial(start_run, chosen, out, force=force)
+    events = partial(run, source=source, profile=profile, every=every)
     train_to_end(out, lambda stop_signal: events(stop_requested=stop_signal, command=command_line()))
 
 

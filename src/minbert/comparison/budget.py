@@ -4,10 +4,10 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from minbert.comparison.results import WHOLE
 from minbert.config.recipe import Recipe
+from minbert.data.source import DEFAULT_SOURCE, DataSource
 from minbert.training.loop import Loop
 from minbert.training.prepare import Prepared, prepare, read_data
 from minbert.training.samplers import Sampler, StageSizes
@@ -48,29 +48,27 @@ class Budget:
             None if self.steps is None else max(1, round(self.steps * fraction)),
         )
 
-    def epoch_fraction_of(self, recipe: Recipe, data_root: Path | None, skip_bad_rows: bool) -> float:
+    def epoch_fraction_of(self, recipe: Recipe, source: DataSource) -> float:
         """The fraction of each epoch of a recipe that fits into this budget, measured here."""
         if self.steps is not None:
-            return fraction_for_steps(recipe, self.steps, data_root, skip_bad_rows)
+            return fraction_for_steps(recipe, self.steps, source)
         if self.seconds is not None:
-            return fraction_for_seconds(recipe, self.seconds, data_root, skip_bad_rows)
+            return fraction_for_seconds(recipe, self.seconds, source)
         return recipe.epoch_fraction
 
 
-def fraction_for_seconds(
-    recipe: Recipe, seconds: float, data_root: Path | None = None, skip_bad_rows: bool = False
-) -> float:
+def fraction_for_seconds(recipe: Recipe, seconds: float, source: DataSource = DEFAULT_SOURCE) -> float:
     """The fraction of each epoch that can be trained in this time, not counting reading and scoring."""
-    ready = prepare(recipe, data_root, skip_bad_rows)
+    ready = prepare(recipe, source)
     seconds_per_draw = time_draws(ready)
     sizes = {name: len(split.examples) for name, split in ready.train.items()}
     lengths = {name: ready.model.task(name).max_length for name in ready.train}
     return largest_fraction(recipe, sizes, lengths, seconds, seconds_per_draw)
 
 
-def fraction_for_steps(recipe: Recipe, steps: int, data_root: Path | None = None, skip_bad_rows: bool = False) -> float:
+def fraction_for_steps(recipe: Recipe, steps: int, source: DataSource = DEFAULT_SOURCE) -> float:
     """The fraction of each epoch that this many optimizer steps train."""
-    tasks, train, _ = read_data(recipe, data_root, skip_bad_rows)
+    tasks, train, _ = read_data(recipe, source)
     sizes = {name: len(dataset) for name, dataset in train.items()}
     lengths = {name: recipe.tasks[name].max_length or task.max_length for name, task in tasks.items()}
     return largest_fraction(recipe, sizes, lengths, steps * recipe.optimizer.gradient_accumulation_steps)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from minbert.comparison.results import TrialResult
+from minbert.config.overall import split_measure
 from minbert.runs.directory import read_run
 
 # a trial that took more or less than these fractions of its time did not get what the others got
@@ -17,10 +18,39 @@ STEP_TOLERANCE = 1.1
 TrialLimit = tuple[float | None, int | None]
 
 
-def find_caveats(done: Sequence[TrialResult], limits: Mapping[str, TrialLimit], folder: Path) -> tuple[str, ...]:
-    """`done`: finished trials whose runs exist; `limits`: the budget of the trials of each label."""
+def find_caveats(
+    done: Sequence[TrialResult], limits: Mapping[str, TrialLimit], folder: Path, ranked: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """`done`: finished trials whose runs exist; `limits`: the budget of the trials of each label.
+
+    `ranked`: the labels of the systems that are ranked, the baseline first.
+    """
     runs = {each.run: read_run(folder / each.run) for each in done}
-    return (*duplicate_caveats(done), *budget_caveats(done, limits), *environment_caveats(list(runs.values())))
+    configs = {each.label: runs[each.run]["recipe"] for each in done}
+    return (
+        *duplicate_caveats(done),
+        *budget_caveats(done, limits),
+        *overall_caveats({label: configs[label] for label in ranked if label in configs}),
+        *environment_caveats(list(runs.values())),
+    )
+
+
+def overall_caveats(configs: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Systems whose [overall] differs from that of the first, the baseline, on the tasks that both have."""
+    differing, baseline = [], next(iter(configs), "")
+    for label, config in configs.items():
+        shared = set(configs[baseline]["tasks"]) & set(config["tasks"])
+        own, reference = (
+            {name: term for name, term in each.get("overall", {}).items() if split_measure(name)[0] in shared}
+            for each in (config, configs[baseline])
+        )
+        if own != reference:
+            differing.append(label)
+    if differing:
+        yield (
+            f"{' and '.join(differing)} {'declares' if len(differing) == 1 else 'declare'} another overall score than "
+            f"{baseline}: models were selected by their own one, and are ranked by that of {baseline}."
+        )
 
 
 def duplicate_caveats(done: Sequence[TrialResult]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from minbert.comparison.store import Store
 from minbert.comparison.transfer import LabeledRecipe
 from minbert.comparison.trial import Trial, failed_trial, failure_reason, make_trial, read_result
 from minbert.config.recipe import Recipe
+from minbert.data.source import DEFAULT_SOURCE, DataSource
 from minbert.encoder.hub import find_backbone
 from minbert.encoder.pretrained import read_config
 from minbert.errors import UserError
@@ -56,7 +57,7 @@ class Comparison:
         seeds: Sequence[int],
         budget: Budget,
         sharing: Sequence[LabeledRecipe] = (),
-        skip_bad_rows: bool = False,
+        source: DataSource = DEFAULT_SOURCE,
         command: str = "",
     ) -> None:
         """`sharing`: recipes that are also trained, to measure transfer; `command`: the command line, recorded."""
@@ -70,19 +71,19 @@ class Comparison:
         self.compared = [each.label for each in compared]
         self.seeds = tuple(seeds)
         self.budget = budget
-        self.skip_bad_rows = skip_bad_rows
+        self.source = source
         self.command = command
 
     @cached_property
     def store(self) -> Store:
         return Store(self.folder / "results.sqlite")
 
-    def train(self, engine: Engine, data_root: Path | None, baseline: str) -> Generator[ComparisonEvent, None, None]:
+    def train(self, engine: Engine, baseline: str) -> Generator[ComparisonEvent, None, None]:
         """Train the trials that are not finished, including those that failed before: the reason may be fixed."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with closing(hold_lock(self.folder)):
-            fractions, uncalibrated = yield from self.epoch_fractions(data_root, engine)
-            trials = self.trials(data_root, fractions)
+            fractions, uncalibrated = yield from self.epoch_fractions(engine)
+            trials = self.trials(fractions)
             self.write_plan(trials, baseline)
             # an uncalibrated recipe is planned whole, and must not be taken for an earlier trial without a budget
             finished = self.finished([trial for trial in trials if trial.label not in uncalibrated])
@@ -101,33 +102,31 @@ class Comparison:
                         self.store.put(event)
                     yield event
 
-    def check(self, data_root: Path | None) -> None:
+    def check(self) -> None:
         """Find an error in any recipe, or a missing file, before anything is trained."""
         for each in self.recipes.values():
             recipe = each.recipe
             outline(recipe, recipe.read_tasks(), read_config(find_backbone(recipe.backbone))[0])
-            self.fraction_key(each, data_root)
+            self.fraction_key(each)
 
-    def trials(self, data_root: Path | None, fractions: Mapping[str, float]) -> list[Trial]:
+    def trials(self, fractions: Mapping[str, float]) -> list[Trial]:
         """Every recipe with every seed, shortened to the budget; whole where its fraction is not known."""
         recipes: dict[str, Recipe] = {label: each.recipe for label, each in self.recipes.items()}
         if self.budget != Budget():
             recipes |= {label: shortened(recipes[label], fraction) for label, fraction in fractions.items()}
         return [
-            make_trial(label, replace(recipe, seed=seed), data_root, self.skip_bad_rows, self.command)
+            make_trial(label, replace(recipe, seed=seed), self.source, self.command)
             for seed in self.seeds
             for label, recipe in recipes.items()
         ]
 
-    def epoch_fractions(
-        self, data_root: Path | None, engine: Engine
-    ) -> Generator[Calibrating, None, tuple[dict[str, float], dict[str, str]]]:
+    def epoch_fractions(self, engine: Engine) -> Generator[Calibrating, None, tuple[dict[str, float], dict[str, str]]]:
         """The fraction of each epoch that every recipe may train, measured once; and why it could not be measured."""
-        keys = {label: self.fraction_key(each, data_root) for label, each in self.recipes.items()}
+        keys = {label: self.fraction_key(each) for label, each in self.recipes.items()}
         known = self.read_fractions()
         # recipes with the same training are timed once: two fractions would make two trials of them
         unknown = {
-            keys[label]: (self.budget.scaled(each.budget_fraction), each.recipe, data_root, self.skip_bad_rows)
+            keys[label]: (self.budget.scaled(each.budget_fraction), each.recipe, self.source)
             for label, each in self.recipes.items()
             if keys[label] not in known
         }
@@ -162,9 +161,9 @@ class Comparison:
             ) from None
         return known
 
-    def fraction_key(self, each: LabeledRecipe, data_root: Path | None) -> str:
+    def fraction_key(self, each: LabeledRecipe) -> str:
         """What a fraction was measured for. It is measured once, so that a trial keeps its key."""
-        recipe = make_trial("", replace(each.recipe, seed=0), data_root).key
+        recipe = make_trial("", replace(each.recipe, seed=0), self.source).key
         return hashlib.sha256(repr((recipe, self.budget.scaled(each.budget_fraction))).encode()).hexdigest()
 
     def finished(self, trials: Sequence[Trial]) -> dict[str, TrialResult]:

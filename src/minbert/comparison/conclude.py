@@ -17,7 +17,7 @@ from minbert.comparison.transfer import measure_transfer
 from minbert.comparison.trial import read_result
 from minbert.config.task import Task, read_task
 from minbert.errors import UserError
-from minbert.runs.directory import read_run
+from minbert.runs.directory import declared_overall, read_run
 
 # characters of a SHA-256 that are shown
 DIGEST_LENGTH = 16
@@ -31,7 +31,8 @@ def conclude(folder: Path) -> ComparisonResults:
     about = reference_run(folder, [each for each in results if each.label == baseline] + results)
     tasks = tasks_of_run(about)
     labels: list[str] = plan["compared"]
-    ranking = rank_systems([each for each in results if each.label in labels], labels, baseline, tasks, folder)
+    competing = [each for each in results if each.label in labels]
+    ranking = rank_systems(competing, labels, baseline, tasks, folder, declared_overall(about["folder"]))
     comparable, beside = split_comparable(results, ranking, tasks, folder)
     gains, transfers = measure_transfer(comparable, baseline, plan["tasks"], tasks, folder)
     limits = {trial["label"]: (trial.get("seconds"), trial.get("steps")) for trial in plan["trials"]}
@@ -52,7 +53,8 @@ def conclude(folder: Path) -> ComparisonResults:
         gains=gains,
         transfers=transfers,
         beside=beside,
-        caveats=find_caveats(comparable, limits, folder),
+        overall=ranking.overall,
+        caveats=find_caveats(comparable, limits, folder, [baseline, *labels]),
     )
 
 

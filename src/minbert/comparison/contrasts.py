@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
@@ -17,14 +18,18 @@ from minbert.comparison.statistics import (
     summarize,
     weighted_sum,
 )
+from minbert.config.overall import DeclaredOverall, split_measure
 from minbert.config.task import TASK_METRICS, Task
-from minbert.data.metrics import Array, direction, overall
+from minbert.data.metrics import Array, direction
+from minbert.data.overall import overall
 from minbert.errors import UserError
 from minbert.runs.predictions import DevPredictions, read_dev_predictions
 
 # seed: folder of the run, relative to the comparison's
 Runs = Mapping[int, str]
 GroupKey = TypeVar("GroupKey", bound=Hashable)
+# the overall score of a recipe without [overall]
+MAIN_METRICS: DeclaredOverall = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -79,47 +84,51 @@ def tasks_of(result: TrialResult, tasks: Mapping[str, Task]) -> list[str]:
     return [name for name in tasks if name in result.scores]
 
 
-def value_of(result: TrialResult, measure: str, tasks: Mapping[str, Task]) -> float | None:
+def value_of(
+    result: TrialResult, measure: str, tasks: Mapping[str, Task], declared: DeclaredOverall = MAIN_METRICS
+) -> float | None:
     """The score of a trial on a measure; None if it lacks a task of the measure."""
     if measure == OVERALL:
         scores = {name: result.scores[name] for name in tasks_of(result, tasks)}
-        return overall(scores, tasks) if scores and len(scores) == len(tasks) else None
+        return overall(scores, tasks, declared) if scores and len(scores) == len(tasks) else None
     task, metric = split_measure(measure)
     return result.scores.get(task, {}).get(metric)
 
 
-def summary_of(results: Iterable[TrialResult], measure: str, tasks: Mapping[str, Task]) -> Summary | None:
+def summary_of(
+    results: Iterable[TrialResult], measure: str, tasks: Mapping[str, Task], declared: DeclaredOverall = MAIN_METRICS
+) -> Summary | None:
     """Over seeds, in the order of the seeds."""
-    values = {each.seed: value_of(each, measure, tasks) for each in sorted(results, key=lambda each: each.seed)}
+    values = {
+        each.seed: value_of(each, measure, tasks, declared) for each in sorted(results, key=lambda each: each.seed)
+    }
     known = {seed: value for seed, value in values.items() if value is not None}
     return summarize(known) if known else None
-
-
-def split_measure(measure: str) -> tuple[str, str]:
-    """ "sst.accuracy" -> task and metric."""
-    task, _, metric = measure.rpartition(".")
-    return task, metric
 
 
 def main_measures(tasks: Mapping[str, Task]) -> list[str]:
     return [f"{name}.{task.metric}" for name, task in tasks.items()]
 
 
-def overall_parts(tasks: Mapping[str, Task]) -> tuple[float, dict[tuple[str, str], float]]:
+def overall_parts(
+    tasks: Mapping[str, Task], declared: DeclaredOverall = MAIN_METRICS
+) -> tuple[float, dict[tuple[str, str], float]]:
     """`overall` as a constant and weights of metrics, found by calling it, so that the two always agree."""
     zeros = {name: dict.fromkeys(TASK_METRICS[task.kind], 0.0) for name, task in tasks.items()}
-    constant = overall(zeros, tasks)
+    constant = overall(zeros, tasks, declared)
     weights = {
-        (name, metric): overall(zeros | {name: zeros[name] | {metric: 1.0}}, tasks) - constant
+        (name, metric): overall(zeros | {name: zeros[name] | {metric: 1.0}}, tasks, declared) - constant
         for name, found in zeros.items()
         for metric in found
     }
     return constant, {part: weight for part, weight in weights.items() if abs(weight) > 1e-9}
 
 
-def overall_pairs(found: Mapping[tuple[str, str], PairedScores], tasks: Mapping[str, Task]) -> PairedScores:
+def overall_pairs(
+    found: Mapping[tuple[str, str], PairedScores], tasks: Mapping[str, Task], declared: DeclaredOverall = MAIN_METRICS
+) -> PairedScores:
     """The scores of all tasks as one measure. Rows of different tasks are resampled independently, so sums work."""
-    constant, weights = overall_parts(tasks)
+    constant, weights = overall_parts(tasks, declared)
     # paired scores have signs such that more is better; weights belong to the metrics themselves
     return weighted_sum([(weight * direction(part[1]), found[part]) for part, weight in weights.items()], constant)
 
@@ -132,6 +141,7 @@ def gather_evidence(
     measures: Sequence[str],
     tasks: Mapping[str, Task],
     cache: PredictionsCache,
+    declared: DeclaredOverall = MAIN_METRICS,
 ) -> dict[tuple[GroupKey, str], Evidence]:
     """Each two groups of runs on every measure, over the seeds that both have; all runs have all tasks."""
     pairs: list[tuple[str, str]] = []
@@ -142,12 +152,15 @@ def gather_evidence(
         pairs += [(these[seed], those[seed]) for seed in seeds]
     if not pairs:
         return {}
-    parts = {name: [split_measure(name)] if name != OVERALL else list(overall_parts(tasks)[1]) for name in measures}
+    whole = list(overall_parts(tasks, declared)[1])
+    parts = {name: whole if name == OVERALL else [split_measure(name)] for name in measures}
     found = {
         (task, metric): pairs_on(task, metric, pairs, cache)
         for task, metric in dict.fromkeys(part for each in parts.values() for part in each)
     }
-    on = {name: overall_pairs(found, tasks) if name == OVERALL else found[split_measure(name)] for name in measures}
+    on = {name: found[split_measure(name)] for name in measures if name != OVERALL}
+    if OVERALL in measures:
+        on[OVERALL] = overall_pairs(found, tasks, declared)
     best_is_one = {name: all(direction(metric) == 1 for _, metric in parts[name]) for name in measures}
     return {
         (key, name): difference_evidence(on[name].take(at), best_is_one[name])
@@ -166,7 +179,10 @@ def pairs_on(task: str, metric: str, pairs: Sequence[tuple[str, str]], cache: Pr
 
 
 def differences_between(
-    questions: Mapping[GroupKey, Question], tasks: Mapping[str, Task], folder: Path
+    questions: Mapping[GroupKey, Question],
+    tasks: Mapping[str, Task],
+    folder: Path,
+    declared: DeclaredOverall = MAIN_METRICS,
 ) -> dict[GroupKey, ScoreDifference]:
     """Differences of any groups of trials, tested together; a question whose groups share no seed is left out.
 
@@ -175,10 +191,11 @@ def differences_between(
     cache, found = PredictionsCache(folder), dict[GroupKey, Evidence]()
     for key, question in questions.items():
         these, those = (
-            {each.seed: each.run for each in group if value_of(each, question.measure, tasks) is not None}
+            {each.seed: each.run for each in group if value_of(each, question.measure, tasks, declared) is not None}
             for group in (finished(question.these), finished(question.those))
         )
-        for each in gather_evidence({key: (these, those)}, [question.measure], tasks, cache).values():
+        evidence = gather_evidence({key: (these, those)}, [question.measure], tasks, cache, declared)
+        for each in evidence.values():
             found[key] = each
     return dict(zip(found, judge_differences(list(found.values())), strict=True))
 

@@ -6,13 +6,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from minbert.config.overall import OverallTerm, split_measure
 from minbert.config.schema import fill_settings
-from minbert.data.metrics import overall
+from minbert.data.overall import weighted_overall
 from minbert.errors import UserError, did_you_mean
 
 PUBLISHED_FILE = Path(__file__).parent / "published.toml"
-# the tasks of all five reports and their metrics
-REPORT_METRICS = {"sst": "accuracy", "quora": "accuracy", "sts": "pearson"}
+# the overall score of all five reports, as [overall] in their recipes
+REPORT_OVERALL = {
+    "sst.accuracy": OverallTerm(),
+    "quora.accuracy": OverallTerm(),
+    "sts.pearson": OverallTerm(transform="zero_to_one"),
+}
+# their tasks and metrics
+REPORT_METRICS = dict(split_measure(measure) for measure in REPORT_OVERALL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,10 +81,10 @@ def read_published() -> dict[str, PublishedReport]:
 
 
 def published_overall(figures: Mapping[str, float]) -> float | None:
-    """(sst + quora + (sts + 1) / 2) / 3, if all three are there."""
+    """The reports' overall score, if all three figures are there."""
     if not REPORT_METRICS.keys() <= figures.keys():
         return None
-    return overall({task: {metric: figures[task]} for task, metric in REPORT_METRICS.items()}, {})
+    return weighted_overall({task: {metric: figures[task]} for task, metric in REPORT_METRICS.items()}, REPORT_OVERALL)
 
 
 def choose_rows(letters: Iterable[str], ids: Iterable[str] = ()) -> list[PublishedRow]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minbert.comparison.contrasts import (
+    MAIN_METRICS,
     PredictionsCache,
     Runs,
     finished,
@@ -19,6 +20,7 @@ from minbert.comparison.contrasts import (
 from minbert.comparison.results import OVERALL, ScoreDifference, System, TrialCost, TrialResult
 from minbert.comparison.statistics import Evidence, judge_differences
 from minbert.comparison.training_curves import training_curves
+from minbert.config.overall import DeclaredOverall, OverallTerm, overall_terms
 from minbert.config.task import Task
 from minbert.errors import UserError
 from minbert.files import differences
@@ -37,6 +39,8 @@ class Ranking:
     systems: tuple[System, ...]
     complete: bool
     tested: int
+    # "task.metric": what it counts in the overall score
+    overall: Mapping[str, OverallTerm]
 
 
 @dataclass(frozen=True)
@@ -52,12 +56,21 @@ class SystemTrials:
 
 
 def rank_systems(
-    results: Sequence[TrialResult], labels: Sequence[str], baseline: str, tasks: Mapping[str, Task], folder: Path
+    results: Sequence[TrialResult],
+    labels: Sequence[str],
+    baseline: str,
+    tasks: Mapping[str, Task],
+    folder: Path,
+    declared: DeclaredOverall = MAIN_METRICS,
 ) -> Ranking:
-    """Every recipe on every measure, the best first, each compared with the baseline. Results may be in any order."""
+    """Every recipe on every measure, the best first, each compared with the baseline. Results may be in any order.
+
+    `declared`: [overall] of the baseline.
+    """
     # a task without scores only trains the encoder
     measured = {name: task for name, task in tasks.items() if any(name in each.scores for each in finished(results))}
     measured = measured or dict(tasks)
+    terms = ranking_terms(declared, measured)
     seeds = tuple(sorted({each.seed for each in results}))
     cache = PredictionsCache(folder)
     groups = {}
@@ -66,9 +79,10 @@ def rank_systems(
         trials = sorted((each for each in results if each.label == label), key=lambda each: each.seed)
         comparable, failed = comparable_results(trials, measured, cache)
         groups[label] = SystemTrials(label, comparable, failed, config_of_runs(trials, folder))
-    found = differences_from_baseline({label: groups[label].comparable for label in labels}, baseline, measured, cache)
+    good = {label: groups[label].comparable for label in labels}
+    found = differences_from_baseline(good, baseline, measured, cache, terms)
     tested = len(found)
-    if len(measured) == 1:
+    if is_main_metric(terms, measured):
         # the same number under another name, tested once
         found |= {(label, OVERALL): each for (label, _), each in found.items()}
     systems = [
@@ -77,6 +91,7 @@ def rank_systems(
             groups[baseline].config,
             seeds,
             measured,
+            terms,
             {measure: each for (name, measure), each in found.items() if name == label},
             folder,
         )
@@ -84,7 +99,18 @@ def rank_systems(
     ]
     complete = all(len(each.seeds) == len(seeds) for each in systems)
     measures = (*main_measures(measured), OVERALL)
-    return Ranking(measures, seeds, tuple(sorted(systems, key=rank_key)), complete, tested)
+    return Ranking(measures, seeds, tuple(sorted(systems, key=rank_key)), complete, tested, terms)
+
+
+def ranking_terms(declared: DeclaredOverall, tasks: Mapping[str, Task]) -> dict[str, OverallTerm]:
+    """The terms of the overall score of these tasks; of a single metric, without a transform."""
+    terms = overall_terms(declared, tasks)
+    return overall_terms({}, tasks) if is_main_metric(terms, tasks) else terms
+
+
+def is_main_metric(terms: Mapping[str, Any], tasks: Mapping[str, Task]) -> bool:
+    """Whether the overall score is the main metric of the only task: the same number under another name."""
+    return len(tasks) == 1 and list(terms) in ([], main_measures(tasks))
 
 
 def make_system(
@@ -92,12 +118,13 @@ def make_system(
     baseline: Mapping[str, Any],
     seeds: Sequence[int],
     tasks: Mapping[str, Task],
+    terms: Mapping[str, OverallTerm],
     found: Mapping[str, ScoreDifference],
     folder: Path,
 ) -> System:
     """`baseline`: the resolved config of the baseline; `found`: differences from it, by measure."""
     good, measures = trials.comparable, (*main_measures(tasks), OVERALL)
-    summaries = {name: summary_of(good, name, tasks) for name in measures}
+    summaries = {name: summary_of(good, name, tasks, terms) for name in measures}
     curves, cosines = training_curves([folder / each.run for each in good], measures)
     done = tuple(each.seed for each in good)
     return System(
@@ -141,7 +168,11 @@ def comparable_results(
 
 
 def differences_from_baseline(
-    good: Mapping[str, Sequence[TrialResult]], baseline: str, tasks: Mapping[str, Task], cache: PredictionsCache
+    good: Mapping[str, Sequence[TrialResult]],
+    baseline: str,
+    tasks: Mapping[str, Task],
+    cache: PredictionsCache,
+    declared: DeclaredOverall = MAIN_METRICS,
 ) -> dict[tuple[str, str], ScoreDifference]:
     """(label, measure): difference. A recipe with fewer tasks is compared on those, and not overall."""
     groups: dict[tuple[str, ...], dict[str, tuple[Runs, Runs]]] = {}
@@ -154,8 +185,8 @@ def differences_from_baseline(
     found: dict[tuple[str, str], Evidence] = {}
     for names, compared in groups.items():
         some = {name: tasks[name] for name in names}
-        whole = [OVERALL] if len(some) == len(tasks) > 1 else []
-        found |= gather_evidence(compared, [*main_measures(some), *whole], some, cache)
+        whole = [OVERALL] if len(some) == len(tasks) and not is_main_metric(declared, tasks) else []
+        found |= gather_evidence(compared, [*main_measures(some), *whole], some, cache, declared)
     return dict(zip(found, judge_differences(list(found.values())), strict=True))
 
 

@@ -12,6 +12,7 @@ from minbert.comparison.published import REPORT_METRICS, PublishedRow, published
 from minbert.comparison.results import TrialResult
 from minbert.comparison.transfer import LabeledRecipe
 from minbert.config.loading import read_recipe
+from minbert.data.source import DEFAULT_SOURCE, DataSource
 from minbert.runs.directory import read_run
 
 NOT_TRAINED_YET = "not trained yet"
@@ -27,7 +28,7 @@ class ReproductionSettings:
     # seconds of training per row; None: whole recipes
     seconds: float | None = None
     seed: int = 0
-    data_root: Path | None = None
+    source: DataSource = DEFAULT_SOURCE
 
 
 @dataclass(frozen=True)
@@ -96,10 +97,12 @@ class Reproduction:
             self.jobs[row.id] = jobs
         recipes = {job.label: job for jobs in self.jobs.values() for job in jobs}
         budget = Budget(settings.seconds)
-        self.comparison = Comparison(settings.out, [*recipes.values()], [settings.seed], budget, command=command)
+        self.comparison = Comparison(
+            settings.out, [*recipes.values()], [settings.seed], budget, source=settings.source, command=command
+        )
 
     def train(self, engine: Engine) -> Generator[ComparisonEvent, None, None]:
-        return self.comparison.train(engine, self.settings.data_root, next(iter(self.comparison.recipes)))
+        return self.comparison.train(engine, next(iter(self.comparison.recipes)))
 
     def results(self) -> dict[str, TrialResult]:
         """The results of the trials so far, by label."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from minbert.config.overall import OverallTerm
 from minbert.config.task import Task
 
 # how a comparison without a budget is called
@@ -160,6 +161,8 @@ class ComparisonResults:
     transfers: tuple[Transfer, ...] = ()
     # trials that only measure transfer and have no result: label: seed: reason
     beside: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    # "task.metric": what it counts in the overall score; empty: the mean of the tasks' main metrics
+    overall: Mapping[str, OverallTerm] = field(default_factory=dict)
     # sentences on what makes the trials less comparable than the tables suggest
     caveats: tuple[str, ...] = ()
 

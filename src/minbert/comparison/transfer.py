@@ -9,15 +9,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from minbert.comparison.contrasts import sharing_gains, task_transfers
 from minbert.comparison.results import Gain, Transfer, TrialResult
-from minbert.config.recipe import Recipe, Selection, Stage
-from minbert.config.schema import Spec, choose_technique
+from minbert.config.overall import drop_terms
+from minbert.config.recipe import Recipe, Stage
+from minbert.config.schema import Spec
 from minbert.config.task import Task, read_task
 from minbert.errors import UserError, did_you_mean
-from minbert.model.losses import LOSSES, Loss
+from minbert.model.resolve import is_scored
 
 
 @dataclass(frozen=True)
@@ -128,9 +129,10 @@ def sequential_recipe(recipe: Recipe, source: str, target: str) -> LabeledRecipe
     stages += [replace(stage, tasks=(target,)) for stage in last.stages]
     main = f"{target}.{read_task(target, recipe.tasks[target].task).metric}"
     # the target does not improve while the source is trained, so patience would run out before its turn
-    selection = replace(last.selection, mix=last.selection.mix or {main: 1.0}, patience=None)
+    selection = replace(last.selection, patience=None)
     about = f"First {source}, then {target}. {recipe.about}".strip()
-    short = replace(both, about=about, stages=tuple(stages), selection=selection)
+    overall = last.overall or {main: 1.0}
+    short = replace(both, about=about, stages=tuple(stages), selection=selection, overall=overall)
     return LabeledRecipe(label, short, 2 / len(recipe.tasks))
 
 
@@ -154,7 +156,9 @@ def restrict_to_tasks(recipe: Recipe, names: Collection[str], label: str, about:
         tasks={name: plan for name, plan in recipe.tasks.items() if name in names},
         stages=stages,
         balancer=balancer,
-        selection=selection_without(recipe.selection, removed, compared=len(names) > 1),
+        # one task has no other to compare its gradients with
+        selection=recipe.selection if len(names) > 1 else replace(recipe.selection, gradient_cosine_rows=None),
+        overall=drop_terms(recipe.overall, removed),
     )
 
 
@@ -170,17 +174,6 @@ def stages_of_tasks(recipe: Recipe, names: Collection[str]) -> tuple[Stage, ...]
         batch_sizes, max_lengths = (drop_tasks(each, removed) for each in (stage.batch_sizes, stage.max_lengths))
         kept.append(replace(stage, tasks=tasks, sampler=sampler, batch_sizes=batch_sizes, max_lengths=max_lengths))
     return tuple(kept)
-
-
-def selection_without(selection: Selection, removed: Collection[str], *, compared: bool) -> Selection:
-    """`compared`: whether there are several tasks, whose gradients can be compared."""
-    mix = {name: weight for name, weight in selection.mix.items() if name.partition(".")[0] not in removed}
-    # if no weight remained, the first model would be the best: the overall score decides instead
-    return replace(
-        selection,
-        mix=mix if any(mix.values()) else {},
-        gradient_cosine_rows=selection.gradient_cosine_rows if compared else None,
-    )
 
 
 def without_tasks(spec: Spec, removed: Collection[str]) -> Spec:
@@ -205,15 +198,6 @@ def has_only_zero_weights(spec: Spec) -> bool:
 def trained_together(recipe: Recipe, one: str, other: str) -> bool:
     """Whether a stage trains both tasks."""
     return any({one, other} <= set(stage.tasks or recipe.tasks) for stage in stages_of_tasks(recipe, [one, other]))
-
-
-def is_scored(recipe: Recipe, task: str) -> bool:
-    """Whether a task is scored, or only trains the encoder."""
-    loss = recipe.tasks[task].loss
-    if loss is None:
-        return True
-    make, _, _ = choose_technique("loss", LOSSES, loss, f"{recipe.where}: task '{task}'")
-    return cast(type[Loss], make).predicts
 
 
 def check_task_names(recipe: Recipe, *names: str) -> None:

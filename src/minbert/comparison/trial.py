@@ -14,7 +14,7 @@ from pathlib import Path
 
 from minbert.comparison.results import TrialCost, TrialResult
 from minbert.config.recipe import Recipe
-from minbert.data.dataset import locate
+from minbert.data.source import DEFAULT_SOURCE, DataSource, SplitName
 from minbert.encoder.hub import find_backbone
 from minbert.errors import UserError
 from minbert.files import sha256
@@ -42,9 +42,8 @@ class Trial:
     key: str
     label: str
     recipe: Recipe
-    data_root: Path | None = None
-    # not part of the key: where it matters, a trial without it has no result
-    skip_bad_rows: bool = False
+    # whether bad rows are skipped is not part of the key: where it matters, a trial that does not has no result
+    source: DataSource = DEFAULT_SOURCE
     # the command line of the comparison, for run.json; not part of the key either
     command: str = ""
 
@@ -52,22 +51,21 @@ class Trial:
         return trial_folder(comparison, self.key)
 
 
-def make_trial(
-    label: str, recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False, command: str = ""
-) -> Trial:
-    return Trial(trial_content(recipe, data_root)[:20], label, recipe, data_root, skip_bad_rows, command)
+def make_trial(label: str, recipe: Recipe, source: DataSource = DEFAULT_SOURCE, command: str = "") -> Trial:
+    return Trial(trial_content(recipe, source)[:20], label, recipe, source, command)
 
 
 def trial_folder(comparison: Path, key: str) -> Path:
     return comparison / "trials" / key
 
 
-def trial_content(recipe: Recipe, data_root: Path | None) -> str:
+def trial_content(recipe: Recipe, source: DataSource = DEFAULT_SOURCE) -> str:
     """A hash of the recipe, its data and its weights, wherever the files are."""
     tasks = recipe.read_tasks()
     table = comparable_config(resolved_config(recipe, tasks))
-    files = [(task, role) for task in tasks.values() for role in ("train", "dev") if getattr(task.files, role)]
-    data = [(task.name, role, file_sha256(locate(task, role, data_root))) for task, role in files]
+    splits: tuple[SplitName, ...] = ("train", "dev")
+    files = [(task, split) for task in tasks.values() for split in splits if getattr(task.files, split)]
+    data = [(task.name, split, file_sha256(source.locate(task, split))) for task, split in files]
     weights = [(path.name, file_sha256(path)) for path in backbone_files(find_backbone(recipe.backbone))]
     teachers = []
     for stage in table["stages"]:
@@ -102,7 +100,7 @@ def train_trial(
         done = read_result(comparison, trial.key, trial.label)
         if done is not None:
             return done
-        if trial_content(trial.recipe, trial.data_root)[: len(trial.key)] != trial.key:
+        if trial_content(trial.recipe, trial.source)[: len(trial.key)] != trial.key:
             raise UserError("its data or weights have changed since the comparison was started.")
         wait_until_unlocked(run)
         for event in train_events(trial, run, stop_requested):
@@ -138,7 +136,7 @@ def train_events(trial: Trial, run: Path, stop_requested: StopRequest) -> Iterat
         events = resume_run(
             run,
             trial.recipe,
-            data_root=trial.data_root,
+            source=trial.source,
             every=every,
             stop_requested=stop_requested,
             command=trial.command,
@@ -158,8 +156,7 @@ def train_events(trial: Trial, run: Path, stop_requested: StopRequest) -> Iterat
     yield from start_run(
         trial.recipe,
         run,
-        data_root=trial.data_root,
-        skip_bad_rows=trial.skip_bad_rows,
+        source=trial.source,
         force=True,
         every=every,
         stop_requested=stop_requested,

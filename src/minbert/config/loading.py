@@ -5,16 +5,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from minbert.config.overrides import apply_override, by_name, lay_over, merge
+from minbert.config.overall import flatten_overall
+from minbert.config.overrides import apply_override, extend_recipe, merge, tasks_as_table
 from minbert.config.recipe import Recipe, Stage, TaskPlan
-from minbert.config.schema import fill_settings, settings_of
+from minbert.config.schema import check_known, fill_settings, settings_of
 from minbert.errors import UserError, did_you_mean, short_path
 
 SHIPPED = Path(__file__).parent / "recipes"
 
 
 def read_recipe(spec: str, overrides: Sequence[str] = ()) -> Recipe:
-    """The recipe in a file or of a shipped name, with `key.path=value` overrides."""
+    """The recipe in a file, or a shipped one by its name, with `key.path=value` overrides."""
     table, path = read_recipe_table(spec)
     for override in overrides:
         apply_override(table, override)
@@ -22,13 +23,18 @@ def read_recipe(spec: str, overrides: Sequence[str] = ()) -> Recipe:
 
 
 def recipe_from(table: Mapping[str, Any], where: str) -> Recipe:
-    table = dict(table)
-    for name in table:
-        known = [*settings_of(Recipe), "defaults", "extends"]
-        if name not in known:
-            raise UserError(f"{where}: unknown setting '{name}' of the recipe. {did_you_mean(name, known)}")
-    defaults = table.pop("defaults", {})
-    tasks = by_name(table.get("tasks", {}))
+    """A recipe from a table as TOML gives it."""
+    check_known(table, [*settings_of(Recipe), "defaults", "extends"], where, "the recipe")
+    settings = {name: value for name, value in table.items() if name != "defaults"}
+    settings["tasks"] = read_plans(table.get("tasks", {}), table.get("defaults", {}), where)
+    stages = unroll_stages(table.get("stages", [{}]), where)
+    settings["stages"] = [fill_settings(Stage, stage, where, f"stage {i}") for i, stage in enumerate(stages)]
+    return fill_settings(Recipe, settings, where, "the recipe", where)
+
+
+def read_plans(tasks: Any, defaults: Any, where: str) -> dict[str, TaskPlan]:
+    """How each task is learned: its own settings on top of the defaults."""
+    tasks = tasks_as_table(tasks)
     if not isinstance(tasks, dict) or not isinstance(defaults, dict):
         raise UserError(
             f"{where}: 'tasks' and 'defaults' are tables.",
@@ -38,19 +44,16 @@ def recipe_from(table: Mapping[str, Any], where: str) -> Recipe:
     plans = {}
     for name, plan in tasks.items():
         if plan is False:
-            left = did_you_mean(name, [other for other, kept in tasks.items() if kept is not False])
-            raise UserError(f"{where}: there is no task '{name}' to leave out. {left}")
+            others = [other for other, kept in tasks.items() if kept is not False]
+            raise UserError(f"{where}: there is no task '{name}' to leave out. {did_you_mean(name, others)}")
         if not isinstance(plan, dict):
             raise UserError(f"{where}: 'tasks.{name}' should be a table.")
         plans[name] = fill_settings(TaskPlan, merge(defaults, plan), where, f"task '{name}'")
-    stages = unroll_stages(table.get("stages", [{}]), where)
-    table["stages"] = [fill_settings(Stage, stage, where, f"stage {i}") for i, stage in enumerate(stages)]
-    table["tasks"] = plans
-    return fill_settings(Recipe, table, where, "the recipe", where)
+    return plans
 
 
 def unroll_stages(stages: Any, where: str) -> list[dict[str, Any]]:
-    """The stages one after another: {repeat = 10, each = [{...}, {...}]} stands for twenty of them."""
+    """The stages one after another: {repeat = 10, each = [{...}, {...}]} is short for twenty of them."""
     if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
         raise UserError(f"{where}: 'stages' should be a list of tables.", "Write [[stages]] before each.")
     flat = []
@@ -69,21 +72,23 @@ def unroll_stages(stages: Any, where: str) -> list[dict[str, Any]]:
 
 
 def read_recipe_table(spec: str, seen: tuple[Path, ...] = ()) -> tuple[dict[str, Any], Path]:
-    """A recipe's table with everything it extends, and the file it stands in."""
+    """A recipe's table with everything it extends, and its file."""
     path = find_recipe(spec, seen[-1].parent if seen else None)
     if path in seen:
-        raise UserError(f"{recipe_name(path)}: extends itself by way of {' and '.join(recipe_name(p) for p in seen)}.")
+        raise UserError(f"{recipe_name(path)}: extends itself through {' and '.join(recipe_name(p) for p in seen)}.")
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
         raise UserError(f"{recipe_name(path)}: not TOML: {wrong}") from None
     anchor_tasks(table, path.parent)
+    if "overall" in table:
+        table["overall"] = flatten_overall(table["overall"])
     parent = table.pop("extends", None)
     if parent is not None:
         if not isinstance(parent, str):
             raise UserError(f"{recipe_name(path)}: 'extends' names one recipe.")
-        below, _ = read_recipe_table(parent, (*seen, path))
-        table = lay_over(below, table)
+        base, _ = read_recipe_table(parent, (*seen, path))
+        table = extend_recipe(base, table)
     return table, path
 
 
@@ -109,7 +114,7 @@ def recipe_name(path: Path) -> str:
 
 
 def anchor_tasks(table: dict[str, Any], folder: Path) -> None:
-    """Task files are named relative to the recipe that names them, whoever extends it."""
+    """Make the paths of task files relative to the recipe that names them, not to one that extends it."""
     tasks = table.get("tasks")
     for plan in tasks.values() if isinstance(tasks, dict) else ():
         if isinstance(plan, dict) and isinstance(plan.get("task"), str):

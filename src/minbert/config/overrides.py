@@ -1,29 +1,40 @@
-"""(a recipe's table, what is laid over it) -> a table: `extends` and `--set`."""
+"""(a recipe's table, a table or a --set on top of it) -> a table."""
 
 import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from minbert.config.overall import drop_terms, flatten_overall
 from minbert.errors import UserError
 
 
-def by_name(tasks: Any) -> Any:
+def tasks_as_table(tasks: Any) -> Any:
     """tasks = ["sst"] is short for [tasks.sst]."""
     names = isinstance(tasks, list) and all(isinstance(name, str) for name in tasks)
     return {name: {} for name in tasks} if names else tasks
 
 
-def lay_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """A recipe on top of the one it extends: tasks = [...] picks from the tasks below, the rest is merged."""
-    tasks, picked = by_name(below.get("tasks", {})), by_name(above.get("tasks"))
-    if isinstance(above.get("tasks"), list) and isinstance(picked, dict) and isinstance(tasks, dict):
-        tasks, above = {name: tasks.get(name, {}) for name in picked}, {**above, "tasks": {}}
-    return merge({**below, "tasks": tasks}, above)
+def extend_recipe(base: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """A recipe on top of the one it extends: tasks = [...] picks from the base's tasks, the rest is merged."""
+    tasks, chosen = tasks_as_table(base.get("tasks", {})), tasks_as_table(above.get("tasks"))
+    gone = []
+    if isinstance(chosen, dict) and isinstance(tasks, dict):
+        picks = isinstance(above["tasks"], list)
+        gone = [name for name in tasks if (name not in chosen if picks else chosen.get(name) is False)]
+        if picks:
+            tasks, above = {name: tasks.get(name, {}) for name in chosen}, {**above, "tasks": {}}
+    return merge({**forget_overall(base, gone), "tasks": tasks}, above)
+
+
+def forget_overall(table: Mapping[str, Any], gone: list[str]) -> dict[str, Any]:
+    """The recipe without the terms of [overall] that are of tasks it leaves out."""
+    declared = table.get("overall")
+    return {**table, "overall": drop_terms(declared, gone)} if isinstance(declared, dict) else dict(table)
 
 
 def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """`above` wins; lists are replaced, false removes a table, tables are merged unless they name techniques
-    that differ. A table without a name sets up the technique below it."""
+    """`above` wins: lists are replaced, false removes a table, and tables are merged unless they name different
+    techniques. A table without a name changes the settings of the technique below it."""
     merged = dict(below)
     for key, value in above.items():
         old = merged.get(key)
@@ -39,7 +50,7 @@ def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def apply_override(table: dict[str, Any], override: str) -> None:
-    """`stages.0.epochs=3`: the value is TOML, or else a plain string."""
+    """Change a recipe's table by `stages.0.epochs=3`: the value is TOML, or else a plain string."""
     key, equals, text = override.partition("=")
     steps = key.strip().split(".")
     if not equals or not all(steps):
@@ -49,10 +60,19 @@ def apply_override(table: dict[str, Any], override: str) -> None:
     except tomllib.TOMLDecodeError:
         value = text.strip()
     if steps == ["tasks"] and isinstance(value, list):
-        table.update(lay_over(table, {"tasks": value}))
+        table.update(extend_recipe(table, {"tasks": value}))
         return
-    table["tasks"] = by_name(table.get("tasks", {}))
+    table["tasks"] = tasks_as_table(table.get("tasks", {}))
     table.setdefault("stages", [{}])
+    set_value(table, steps, value, override)
+    if steps[0] == "overall" and "overall" in table:
+        table["overall"] = flatten_overall(table["overall"])
+    if steps[0] == "tasks" and len(steps) == 2 and value is False:
+        table.update(forget_overall(table, steps[1:]))
+
+
+def set_value(table: dict[str, Any], steps: list[str], value: Any, override: str) -> None:
+    """Set the value at a path through tables and lists; false removes a table."""
     here: Any = table
     for i, step in enumerate(steps):
         inside = f"--set {override}: '{'.'.join(steps[:i])}'"
@@ -68,6 +88,6 @@ def apply_override(table: dict[str, Any], override: str) -> None:
                 del here[place]
             return
         if old is None or isinstance(old, str):
-            # a technique by its bare name gets settings: head = "linear" and head.dropout=0.2
+            # a technique written as a bare name gets settings: head = "linear" and head.dropout=0.2
             here[place] = {} if old is None else {"name": old}
         here = here[place]

@@ -1,4 +1,4 @@
-"""Recipe: how to learn, as a recipe file says it. A field is a setting, its default what is left out."""
+"""Recipe: how a model is trained. Each field is a setting of a recipe file, with its default."""
 
 import re
 from collections.abc import Iterable
@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 import tomli_w
 
+from minbert.config.overall import OverallTerm
+from minbert.config.renamed import renamed_technique
 from minbert.config.schema import Spec
 from minbert.config.task import Task, read_task
 from minbert.errors import did_you_mean
@@ -16,7 +18,7 @@ Precision = Literal["auto", "fp32", "bf16"]
 
 @dataclass(frozen=True, kw_only=True)
 class TaskPlan:
-    """How one task is learned."""
+    """How one task is trained."""
 
     # a standard task or the path of a task file; left out, the standard task of the table's name
     task: str = ""
@@ -25,11 +27,11 @@ class TaskPlan:
     head: Spec = "linear"
     # left out: cross_entropy for classify, mse for score
     loss: Spec | None = None
-    # the task's own small parts inside the shared encoder
+    # small modules of this task inside the shared encoder
     adapters: tuple[Spec, ...] = ()
-    # what its training has to mind besides its loss
+    # terms added to its loss, or changes to its weights, in training
     regularizers: tuple[Spec, ...] = ()
-    # pairs in both orders, the outputs averaged
+    # pairs are read in both orders, and the outputs averaged
     symmetric: bool = False
     # the name of a layer before the head; tasks that write the same name share it
     shared_layer: str | None = None
@@ -50,13 +52,13 @@ def check_sizes(batch_sizes: Iterable[int], max_lengths: Iterable[int]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Distillation:
-    """Learning from the answers of trained models."""
+    """Learning from the predictions of trained models."""
 
-    # runs; a task is taught by those of them that have it
+    # runs; each task is taught by those that have it
     teachers: tuple[str, ...]
     # above 1: the teachers' less probable labels count more
     temperature: float = 2.0
-    # what the teachers' answers count, against the labels: at the stage's first step, and at its last
+    # the weight of the teachers' predictions against the labels, at the first and the last step of the stage
     start: float = 1.0
     end: float = 0.0
 
@@ -67,24 +69,24 @@ class Distillation:
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """A part of the training: what is trained, on what, in which way."""
+    """A part of the training: which parameters are trained, on which tasks, and how."""
 
     # left out: all tasks
     tasks: tuple[str, ...] = ()
-    # "all"; "heads and adapters": what belongs to the tasks, the encoder is frozen; "heads": without the adapters;
-    # "top 2": what belongs to the tasks, and the two highest layers of the encoder
+    # "all"; "heads and adapters": the tasks' own parameters, with the encoder frozen; "heads": the same without the
+    # adapters; "top 2": the tasks' own parameters and the two highest layers of the encoder
     trainable: str = "all"
     epochs: int = 1
-    # left out: as many steps as it takes to see as many examples as all its tasks have
+    # left out: as many as it takes to see as many examples as all its tasks have
     steps_per_epoch: int | None = None
-    # which tasks a step trains: drawn by size, in turn, all at once, ...
+    # which tasks a step trains: by size, in turn, all at once, ...
     sampler: Spec = "proportional"
-    # the most examples of a task that make an epoch, drawn anew in each; "smallest": as many as the smallest task has
+    # at most this many rows of a task per epoch, sampled again in each; "smallest": as many as the smallest task has
     max_rows_per_task: int | Literal["smallest"] | None = None
     # by task; left out: the task's own
     batch_sizes: dict[str, int] = field(default_factory=dict)
     max_lengths: dict[str, int] = field(default_factory=dict)
-    # left out: only the labels teach
+    # left out: only the labels are learned
     distillation: Distillation | None = None
     # left out: the optimizer's
     learning_rate: float | None = None
@@ -92,7 +94,7 @@ class Stage:
     head_learning_rate: float | None = None
 
     def rates(self, optimizer: "Optimizer") -> tuple[float, float]:
-        """The learning rates of the encoder and of the tasks' own parts."""
+        """The learning rates of the encoder and of the tasks' own parameters."""
         rate = self.learning_rate or optimizer.learning_rate
         return rate, self.head_learning_rate or self.learning_rate or optimizer.head_learning_rate or rate
 
@@ -105,28 +107,27 @@ class Stage:
         if self.learning_rate is not None and self.learning_rate <= 0:
             raise ValueError("'learning_rate' is above 0")
         if not re.fullmatch(r"all|heads|heads and adapters|top [1-9]\d*", self.trainable):
-            raise ValueError(
-                f'\'trainable\' is "all", "heads and adapters", "heads" or "top 2" (layers), not {self.trainable!r}'
-            )
+            known = '\'trainable\' is "all", "heads and adapters", "heads" or "top 2" (layers)'
+            raise ValueError(renamed_technique("trainable", self.trainable) or f"{known}, not {self.trainable!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Optimizer:
     learning_rate: float = 5e-5
-    # left out: the same for the tasks' own parts
+    # of the tasks' own parameters; left out: the same
     head_learning_rate: float | None = None
     weight_decay: float = 0.01
-    # each layer below the top learns this much slower than the one above it
+    # the learning rate of a layer is that of the layer above times this
     layer_decay: float = 1.0
     schedule: Spec = "linear"
-    # the share of all steps in which the learning rate rises
+    # the fraction of all steps in which the learning rate rises
     warmup_ratio: float = 0.1
     # the largest norm of a gradient; 0: any
     max_grad_norm: float = 1.0
     gradient_accumulation_steps: int = 1
     betas: tuple[float, ...] = (0.9, 0.999)
     eps: float = 1e-8
-    # "torch": its fused AdamW, the faster one; "minbert": ours
+    # "torch": its fused AdamW, which is faster; "minbert": ours
     implementation: Literal["torch", "minbert"] = "torch"
 
     def __post_init__(self) -> None:
@@ -151,15 +152,13 @@ class Optimizer:
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Which of the models seen in training is kept."""
+    """When models are measured in training. The one with the best overall score is kept."""
 
-    # "task.metric" = weight; left out: the overall score
-    mix: dict[str, float] = field(default_factory=dict)
     # end the run after this many evaluations in a row without a better one
     patience: int | None = None
-    # how many dev rows of a task are scored while training; left out: all
+    # how many dev rows of a task are measured in training; left out: all
     eval_rows: int | None = None
-    # how many training rows of each task show at each evaluation whether gradients agree; left out, or 0: none
+    # training rows of each task for the cosines between the tasks' gradients, at each evaluation; left out, or 0: none
     gradient_cosine_rows: int | None = None
 
     def __post_init__(self) -> None:
@@ -171,7 +170,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Recipe:
-    # where it was written, for error messages
+    # its file, for error messages
     where: str = field(compare=False)
     _: KW_ONLY
     about: str = ""
@@ -179,15 +178,17 @@ class Recipe:
     seed: int = 0
     tasks: dict[str, TaskPlan]
     stages: tuple[Stage, ...] = (Stage(),)
-    # how much of each epoch is trained: 0.1 is a tenth of its steps, and of every task's turn in it
+    # how much of each epoch is trained: 0.1 is a tenth of its steps, and of the steps of each task in it
     epoch_fraction: float = 1.0
     balancer: Spec = "sum"
-    # the mean of the weights over the steps that is measured and kept; left out: the weights as they are
+    # the mean of the weights over steps, which is measured and saved; left out: the weights as they are
     weight_averaging: Spec | None = None
-    # what the encoder computes in; the weights stay fp32. auto: bf16 where the machine multiplies it fast
+    # of the encoder's computations; weights stay fp32. auto: bf16 where this machine multiplies it fast
     precision: Precision = "auto"
     optimizer: Optimizer = field(default_factory=Optimizer)
     selection: Selection = field(default_factory=Selection)
+    # "task.metric" = weight: the score that ranks models; left out: the mean of the main metrics of all tasks measured
+    overall: dict[str, float | OverallTerm] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.seed < 0:
@@ -198,10 +199,13 @@ class Recipe:
             raise ValueError("names no tasks")
         if not self.stages:
             raise ValueError("has no stages")
+        for measure, term in self.overall.items():
+            if not isinstance(term, OverallTerm) and term <= 0:
+                raise ValueError(f"the weight of '{measure}' in [overall] should be above 0, not {term:g}")
         for name in self.tasks:
-            # "name" is the key that tells techniques from other tables: see merge
+            # "name" is the key that distinguishes techniques from other tables: see merge
             if name == "name" or not name.replace("_", "").replace("-", "").isalnum():
-                raise ValueError(f"'{name}' is no task name: letters, digits, - and _ only, and not 'name'")
+                raise ValueError(f"'{name}' is not a task name: use letters, digits, - and _, and not 'name'")
         for i, stage in enumerate(self.stages):
             for name in (*stage.tasks, *stage.batch_sizes, *stage.max_lengths):
                 if name not in self.tasks:
@@ -211,7 +215,7 @@ class Recipe:
         return {name: read_task(name, plan.task) for name, plan in self.tasks.items()}
 
     def as_table(self) -> dict[str, Any]:
-        """The recipe as TOML can hold it, every default written out."""
+        """The recipe as a table for TOML, with every default."""
         table: dict[str, Any] = _plain(asdict(self))
         del table["where"]
         return table
@@ -221,7 +225,7 @@ class Recipe:
 
 
 def _plain(value: Any) -> Any:
-    """Without what TOML cannot say (None, tuples) and what says nothing (empty values)."""
+    """Without None and tuples, which TOML does not have, and without empty values."""
     if isinstance(value, dict):
         return {k: _plain(v) for k, v in value.items() if v not in (None, "", (), {})}
     if isinstance(value, list | tuple):

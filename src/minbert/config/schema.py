@@ -1,16 +1,18 @@
 """(a family's table, settings) -> an object. A signature is the schema of what a recipe may write.
 
 Positional parameters are given by the program; keyword-only parameters are the settings. The same rule
-reads the recipe's own dataclasses, so there is one mechanism, and one way to report a mistake.
+reads the recipe's own dataclasses, so there is one mechanism and one way to report an error.
 """
 
 import dataclasses
 import inspect
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from minbert.config.renamed import renamed_setting, renamed_technique
 from minbert.errors import UserError, did_you_mean
 
 T = TypeVar("T")
@@ -26,7 +28,7 @@ def settings_of(make: Callable[..., object]) -> dict[str, inspect.Parameter]:
 
 
 def split_spec(spec: Spec, where: str) -> tuple[str, dict[str, Any]]:
-    """The name and the settings of what a recipe wrote."""
+    """The name and the settings of a technique as a recipe wrote it."""
     if isinstance(spec, str):
         return spec, {}
     settings = dict(spec)
@@ -37,23 +39,24 @@ def split_spec(spec: Spec, where: str) -> tuple[str, dict[str, Any]]:
 
 
 def choose_technique(family: str, table: Mapping[str, T], spec: Spec, where: str) -> tuple[T, dict[str, Any], str]:
-    """The family's entry that the recipe names, its settings, and how errors should call it."""
+    """The family's entry that the recipe names, its settings, and its name for error messages."""
     name, settings = split_spec(spec, where)
     if name not in table:
-        raise UserError(f"{where}: unknown {family} '{name}'. {did_you_mean(name, table)}")
+        unknown = f"unknown {family} '{name}'. {did_you_mean(name, table)}"
+        raise UserError(f"{where}: {renamed_technique(family, name) or unknown}")
     return table[name], settings, f"{family} '{name}'"
 
 
 def build_technique(family: str, table: Mapping[str, Callable[..., T]], spec: Spec, where: str, /, *given: object) -> T:
-    """Construct the technique that the recipe names from what the program gives and the recipe sets."""
+    """Construct the technique that the recipe names, from the program's arguments and the recipe's settings."""
     make, settings, what = choose_technique(family, table, spec, where)
     return fill_settings(make, settings, where, what, *given)
 
 
 def expand_spec(family: str, table: Mapping[str, Callable[..., T]], spec: Spec, where: str) -> Spec:
-    """What a recipe wrote, with the defaults of the technique's other settings; its bare name if it has none.
+    """The technique with every setting, defaults included; its bare name if it has no settings.
 
-    A default of None stays left out: TOML cannot say it.
+    A default of None is left out: TOML cannot express it.
     """
     make, settings, _ = choose_technique(family, table, spec, where)
     name, _ = split_spec(spec, where)
@@ -66,14 +69,20 @@ def expand_spec(family: str, table: Mapping[str, Callable[..., T]], spec: Spec, 
     return {"name": name, **full} if full else name
 
 
+def check_known(settings: Collection[str], known: Collection[str], where: str, what: str) -> None:
+    """UserError for the first setting that is unknown."""
+    for name in settings:
+        if name not in known:
+            of = f" of {what}" if what else ""
+            unknown = f"unknown setting '{name}'{of}. {did_you_mean(name, known)}"
+            raise UserError(f"{where}: {renamed_setting(name, known) or unknown}")
+
+
 def fill_settings(make: Callable[..., T], settings: Mapping[str, Any], where: str, what: str, /, *given: object) -> T:
     """Call `make` with settings checked against its signature: names, then types."""
     known = settings_of(make)
     hints = get_type_hints(make.__init__ if inspect.isclass(make) else make)
-    for name in settings:
-        if name not in known:
-            of = f" of {what}" if what else ""
-            raise UserError(f"{where}: unknown setting '{name}'{of}. {did_you_mean(name, known)}")
+    check_known(settings, known, where, what)
     for name, parameter in known.items():
         if parameter.default is parameter.empty and name not in settings:
             raise UserError(f"{where}: {what} needs the setting '{name}'.")
@@ -94,46 +103,36 @@ def fill_settings(make: Callable[..., T], settings: Mapping[str, Any], where: st
 
 
 def convert(value: Any, hint: Any, where: str, name: str) -> Any:
-    """A TOML value as the hinted type; TypeError(what it should be) if it is not of it."""
+    """A TOML value as the hinted type; TypeError(what it should be) if it cannot be converted."""
     origin, args = get_origin(hint), get_args(hint)
-    if hint is Any:
+    if hint is Any or (origin is Literal and value in args):
         return value
     if origin in (Union, types.UnionType):
         for option in args:
-            try:
+            with suppress(TypeError):
                 return convert(value, option, where, name)
-            except TypeError:
-                continue
-        raise TypeError(describe_type(hint))
-    if origin is Literal:
-        if value in args:
-            return value
-        raise TypeError(describe_type(hint))
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+    elif dataclasses.is_dataclass(hint) and isinstance(hint, type):
         if isinstance(value, hint):
             return value
-        if not isinstance(value, dict):
-            raise TypeError("a table")
-        return fill_settings(hint, value, where, f"'{name}'")
-    try:
-        if origin is tuple and isinstance(value, list | tuple):
+        if isinstance(value, dict):
+            return fill_settings(hint, value, where, f"'{name}'")
+    elif origin is tuple and isinstance(value, list | tuple):
+        with suppress(TypeError):
             return tuple(convert(item, args[0], where, name) for item in value)
-        if origin is dict and isinstance(value, dict):
+    elif origin is dict and isinstance(value, dict):
+        with suppress(TypeError):
             return {key: convert(item, args[1], where, f"{name}.{key}") for key, item in value.items()}
-    except TypeError:
-        raise TypeError(describe_type(hint)) from None
+    elif is_plain(value, hint):
+        return float(value) if hint is float else value
+    raise TypeError(describe_type(hint))
+
+
+def is_plain(value: Any, hint: Any) -> bool:
+    """Whether a number, string, bool or None is of the hinted type."""
     if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
         # TOML has nan and inf; no setting has a use for them
-        if abs(value) <= sys.float_info.max:
-            return float(value)
-        raise TypeError(describe_type(hint))
-    if isinstance(hint, type) and isinstance(value, hint) and isinstance(value, bool) == (hint is bool):
-        return value
-    if hint is None or hint is types.NoneType:
-        if value is None:
-            return None
-        raise TypeError("nothing")
-    raise TypeError(describe_type(hint))
+        return abs(value) <= sys.float_info.max
+    return isinstance(hint, type) and isinstance(value, hint) and isinstance(value, bool) == (hint is bool)
 
 
 def describe_type(hint: Any, many: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""tasks/x.toml -> Task: what there is to learn."""
+"""tasks/x.toml -> Task: columns, labels, metric and files of one task."""
 
 import tomllib
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ Label = str | int | float | bool
 
 @dataclass(frozen=True, kw_only=True)
 class Files:
-    """Where the rows are: paths, relative to the data root or to the task's own file."""
+    """Paths of the data files, relative to the data root or to the task's own file."""
 
     train: str | None = None
     dev: str | None = None
@@ -28,7 +28,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Task:
-    """One thing to learn: which columns hold the texts and the answer, and how answers are scored."""
+    """One task: which columns hold the texts and the label, and how predictions are scored."""
 
     name: str
     folder: Path
@@ -38,14 +38,14 @@ class Task:
     label: str
     # classify: the values of the label column, in order; left out, they are taken from the training file
     labels: tuple[str | int | float | bool, ...] = ()
-    # classify: what people should read instead of the values
+    # classify: names to show instead of the values
     label_names: tuple[str, ...] = ()
     # score: the lowest and the highest possible score
     range: tuple[float, ...] = ()
     metric: str = ""
     files: Files = field(default_factory=Files)
     id: str = "id"
-    # the share of the training rows that is set aside when there is no dev file
+    # the fraction of the training rows that become dev rows when there is no dev file
     dev_split: float = 0.1
     max_length: int = 128
     class_weights: tuple[float, ...] | Literal["balanced"] | None = None
@@ -76,9 +76,9 @@ class Task:
         if isinstance(self.class_weights, tuple) and len(self.class_weights) != len(keys):
             raise ValueError(f"{len(self.class_weights)} class weights for {len(keys)} labels")
         if isinstance(self.class_weights, tuple) and any(weight < 0 for weight in self.class_weights):
-            raise ValueError("'class_weights' are not below 0")
+            raise ValueError("'class_weights' are at least 0")
         if not 0 < self.dev_split < 1:
-            raise ValueError("'dev_split' is a share between 0 and 1")
+            raise ValueError("'dev_split' is a fraction between 0 and 1")
         if self.max_length < 8:
             raise ValueError("'max_length' is at least 8 tokens")
         if not self.metric:
@@ -92,7 +92,7 @@ class Task:
 
     @property
     def choices(self) -> tuple[Any, ...]:
-        """What there is to answer: two models can be averaged only over the same."""
+        """The possible predictions: only models with the same choices can be averaged."""
         return self.kind, self.label_keys, self.range
 
     @property
@@ -101,7 +101,7 @@ class Task:
 
     @property
     def display_labels(self) -> tuple[str, ...]:
-        """What people read as the answers of a classify task."""
+        """The labels of a classify task as they are shown."""
         return self.label_names or self.label_keys
 
     def with_labels(self, labels: tuple[Label, ...]) -> "Task":

@@ -1,6 +1,6 @@
-"""Examples -> Batch of packed tokens: sequences end to end, no padding.
+"""Texts -> EncodedTexts -> Batch of packed tokens: sequences end to end, no padding.
 
-T tokens in a batch, S sequences, B examples (S = B, or 2B where the two texts of a pair are read apart or in
+T tokens in a batch, S sequences, B examples (S = B, or 2B where the two texts of a pair are encoded separately or in
 both orders: first all first sequences, then all second ones).
 """
 
@@ -16,20 +16,21 @@ from torch import Tensor
 from minbert.data.packed import Packed
 from minbert.data.tokenizer import Tokenizer, Tokens, over_character_limit
 
-# both: joined in one order, and in the other; twice: the first text, two times
+# cross_encoder: [CLS] a [SEP] b [SEP]; bi_encoder: a and b separately; both_orders: a with b, and b with a;
+# simcse: the first text twice
 Layout = Literal["cross_encoder", "bi_encoder", "both_orders", "simcse"]
-# (the tokenizer, texts, how many of a text's pieces can be kept) -> a tag for each piece
+# (the tokenizer, texts, how many of a text's tokens can be kept) -> a tag for each token
 TagTokens = Callable[[Tokenizer, Sequence[str], int], Tokens]
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Some examples of one task, ready for the model."""
+    """Some examples of one task as the model reads them."""
 
     task: str
     packed: Packed
     labels_B: Tensor | None
-    # which rows of the task's table they are
+    # their rows in the task's dataset
     rows_B: npt.NDArray[np.int64]
 
     @property
@@ -47,14 +48,14 @@ class Batch:
 
 @dataclass(frozen=True)
 class EncodedTexts:
-    """Every example of a table as token sequences, special tokens included."""
+    """Every example of a dataset as token sequences, special tokens included."""
 
     parts: tuple[Tokens, ...]
-    # how many tokens of each joined sequence belong to segment 0; nothing: all of them
+    # how many tokens of each sequence of two texts belong to segment 0; empty: all of them
     first_segments: tuple[npt.NDArray[np.int64], ...]
-    # which examples were too long to be read to their ends
+    # which examples were too long to be encoded whole
     truncated: npt.NDArray[np.bool_]
-    # a tag for each token of the parts; nothing: nobody wants them
+    # a tag for each token of the parts; empty: not used
     tags: tuple[Tokens, ...] = ()
 
     def __len__(self) -> int:
@@ -89,44 +90,46 @@ def end_to_end(parts: list[Tokens]) -> npt.NDArray[np.int64]:
 
 
 def encode_texts(
-    text: Tokenizer,
+    tokenizer: Tokenizer,
     texts: tuple[list[str], ...],
     layout: Layout,
     max_length: int,
     tag: TagTokens | None = None,
     tokens: list[Tokens] | None = None,
 ) -> EncodedTexts:
-    """Texts -> sequences: [CLS] a [SEP]; pairs as [CLS] a [SEP] b [SEP], in both orders, or apart.
+    """Texts -> sequences: [CLS] a [SEP]; pairs as [CLS] a [SEP] b [SEP], in both orders, or separately.
 
-    `tokens`: what the tokenizer gives for the texts, where that is known already.
+    `tokens`: the tokens of the texts, where they are known already.
     """
     columns = texts[:1] if layout == "simcse" else texts
-    pieces = [text.encode(column, max_length) for column in columns] if tokens is None else tokens[: len(columns)]
-    joined = len(pieces) == 2 and layout != "bi_encoder"
-    if joined:
-        keep = share_length(pieces[0].lengths, pieces[1].lengths, max_length - 3)
+    if tokens is None:
+        tokens = [tokenizer.encode(column, max_length) for column in columns]
+    tokens = tokens[: len(columns)]
+    paired = len(tokens) == 2 and layout != "bi_encoder"
+    if paired:
+        keep = share_length(tokens[0].lengths, tokens[1].lengths, max_length - 3)
         # which texts make a sequence
         orders = [[0, 1]] if layout == "cross_encoder" else [[0, 1], [1, 0]]
     else:
-        keep = [np.minimum(piece.lengths, max_length - 2) for piece in pieces]
-        orders = [[column] for column in range(len(pieces))]
+        keep = [np.minimum(column.lengths, max_length - 2) for column in tokens]
+        orders = [[column] for column in range(len(tokens))]
 
     def wrapped(rows: list[Tokens], first: int, end: int) -> tuple[Tokens, ...]:
         parts = tuple(wrap([rows[i] for i in order], [keep[i] for i in order], first, end) for order in orders)
         return parts * 2 if layout == "simcse" else parts
 
-    # of a very long text only the first characters were tokenized
-    cut = np.any([over_character_limit(column, max_length) for column in columns], axis=0)
-    cut |= np.any([piece.lengths > kept for piece, kept in zip(pieces, keep, strict=True)], axis=0)
-    firsts = tuple(keep[order[0]] + 2 for order in orders) if joined else ()
-    tags = wrapped([tag(text, column, max_length) for column in columns], 0, 0) if tag else ()
-    return EncodedTexts(wrapped(pieces, text.cls, text.sep), firsts, cut, tags)
+    # only the first characters of a very long text were tokenized
+    truncated = np.any([over_character_limit(column, max_length) for column in columns], axis=0)
+    truncated |= np.any([column.lengths > kept for column, kept in zip(tokens, keep, strict=True)], axis=0)
+    firsts = tuple(keep[order[0]] + 2 for order in orders) if paired else ()
+    tags = wrapped([tag(tokenizer, column, max_length) for column in columns], 0, 0) if tag else ()
+    return EncodedTexts(wrapped(tokens, tokenizer.cls, tokenizer.sep), firsts, truncated, tags)
 
 
 def share_length(
     first: npt.NDArray[np.int64], second: npt.NDArray[np.int64], budget: int
 ) -> list[npt.NDArray[np.int64]]:
-    """How many pieces each text of a pair keeps: the longer one is cut first."""
+    """How many tokens each text of a pair keeps: the longer one is truncated first."""
     over = first + second > budget
     half = budget // 2
     shorter = np.minimum(np.minimum(first, second), half)
@@ -135,16 +138,16 @@ def share_length(
     return [np.where(over, kept_first, first), np.where(over, kept_second, second)]
 
 
-def wrap(pieces: list[Tokens], keep: list[npt.NDArray[np.int64]], first: int, end: int) -> Tokens:
-    """`first` ([CLS]), the kept pieces of each text and an `end` ([SEP]) after each, as one sequence a row."""
+def wrap(columns: list[Tokens], keep: list[npt.NDArray[np.int64]], first: int, end: int) -> Tokens:
+    """`first` ([CLS]), the kept tokens of each text and an `end` ([SEP]) after each: one sequence per row."""
     lengths = 1 + sum(kept + 1 for kept in keep)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    flat = np.full(offsets[-1], end, np.int32)  # what nothing else claims is an end
+    flat = np.full(offsets[-1], end, np.int32)  # every place that is not set below is an end
     flat[offsets[:-1]] = first
     start = offsets[:-1] + 1
-    for piece, kept in zip(pieces, keep, strict=True):
+    for tokens, kept in zip(columns, keep, strict=True):
         inside = np.arange(kept.sum()) - np.repeat(np.cumsum(kept) - kept, kept)
-        flat[np.repeat(start, kept) + inside] = piece.flat[np.repeat(piece.offsets[:-1], kept) + inside]
+        flat[np.repeat(start, kept) + inside] = tokens.flat[np.repeat(tokens.offsets[:-1], kept) + inside]
         start = start + kept + 1
     return Tokens(flat, offsets)
 
@@ -155,7 +158,7 @@ def collate(task: str, sequences: EncodedTexts, labels: npt.NDArray[Any] | None,
 
 
 def length_batches(tokens: npt.NDArray[np.int64], budget: int) -> Iterator[npt.NDArray[np.int64]]:
-    """Rows in batches of similar length, each of at most `budget` tokens: for answering, where order is free."""
+    """Rows in batches of similar length, each of at most `budget` tokens: for inference, in any order."""
     order = np.argsort(-tokens, kind="stable")
     start = 0
     while start < len(order):

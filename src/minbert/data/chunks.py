@@ -1,31 +1,32 @@
-"""A file of rows -> chunks of examples and rejects, one after the other, whose borders depend on the file alone."""
+"""A file of rows -> chunks of texts and rejected rows, in order; where chunks end depends only on the file."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from minbert.config.task import Task
-from minbert.data.dataset import Dataset, RejectedRow, row_of
+from minbert.data.dataset import Dataset, row_of
 from minbert.data.readers import ColumnReader
+from minbert.data.rejects import RejectedRow
 from minbert.errors import UserError
 
-# A chunk ends with the row that reaches one of these: enough rows for batches of similar length, few enough characters
-# for the tokenizer, which takes 30 times their memory.
+# A chunk ends with the row that reaches one of these limits: enough rows for batches of similar length, few enough
+# characters for the tokenizer, which needs 30 times their memory.
 CHUNK_ROWS = 8_192
 CHUNK_CHARACTERS = 2**21
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Rows that follow each other in a file: those that can be answered, and the others."""
+    """Consecutive rows of a file: those that can be read, and the rejected ones."""
 
-    # each text column once, also if several tasks read it
-    examples: Dataset
+    # each text column once, even if several tasks read it
+    dataset: Dataset
     rejects: list[RejectedRow]
 
     @property
     def rows(self) -> int:
-        return len(self.examples) + len(self.rejects)
+        return len(self.dataset) + len(self.rejects)
 
 
 def chunk_is_full(rows: int, characters: int) -> bool:
@@ -37,7 +38,7 @@ def empty_chunk(reader: ColumnReader) -> Chunk:
 
 
 def read_chunks(reader: ColumnReader) -> Iterator[Chunk]:
-    """Every row of the file, in its order, as an example or a reject."""
+    """All rows of the file, in order."""
     chunk, characters = empty_chunk(reader), 0
     for line, values in reader:
         try:
@@ -45,11 +46,11 @@ def read_chunks(reader: ColumnReader) -> Iterator[Chunk]:
         except ValueError as reason:
             chunk.rejects.append(RejectedRow(reader.path, line, str(reason)))
         else:
-            for column, text in zip(chunk.examples.texts, texts, strict=True):
+            for column, text in zip(chunk.dataset.texts, texts, strict=True):
                 column.append(text)
                 characters += len(text)
-            chunk.examples.ids.append(identity)
-            chunk.examples.lines.append(line)
+            chunk.dataset.ids.append(identity)
+            chunk.dataset.lines.append(line)
         if chunk_is_full(chunk.rows, characters):
             yield chunk
             chunk, characters = empty_chunk(reader), 0
@@ -58,10 +59,12 @@ def read_chunks(reader: ColumnReader) -> Iterator[Chunk]:
 
 
 def reader_for(tasks: Sequence[Task], path: Path) -> ColumnReader:
-    """The text columns of all tasks; a row must have as many fields as the header."""
+    """A reader of the text columns of all tasks; a row must have as many fields as the header."""
     for name in ("id", "delimiter"):
         if len({getattr(task, name) for task in tasks}) > 1:
             each = ", ".join(f"'{getattr(task, name)}' in {task.name}" for task in tasks)
-            raise UserError(f"These tasks read files in different ways: '{name}' is {each}.", "Ask them one by one.")
+            raise UserError(
+                f"These tasks read files in different ways: '{name}' is {each}.", "Predict them one by one."
+            )
     columns = dict.fromkeys(name for task in tasks for name in task.text)
     return ColumnReader(path, list(columns), tasks[0].id, tasks[0].delimiter, exact=True)

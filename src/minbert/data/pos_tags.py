@@ -1,4 +1,4 @@
-"""texts -> the part of speech of the word that each word piece belongs to.
+"""Texts -> for each token, the part of speech of its word.
 
 By HanTa (Wartena 2019, https://doi.org/10.25968/opus-1527), whose English model comes with the package: the extra
 `tags`. The tags are the universal ones, https://universaldependencies.org/u/pos
@@ -16,13 +16,14 @@ from pathlib import Path
 
 from minbert.data.tokenizer import Tokenizer, Tokens
 
-# A tag's place here is its id. What is no word, as [CLS], has the first.
+# A tag's place here is its id. Tokens that are not words, as [CLS], have the first.
 POS_TAGS = (
     "none",
     *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ"),
     *("SYM", "VERB", "X"),
 )
-# HanTa's tags, those of the British National Corpus (C5); others are X. It does not tell the two uses of do and have.
+# HanTa's tags, those of the British National Corpus (C5); others are X. It does not distinguish the two uses of do
+# and have.
 UNIVERSAL = {
     "ADJ": "AJ0 AJC AJS ORD",
     "ADP": "AVP PRF PRP",
@@ -40,7 +41,7 @@ UNIVERSAL = {
     "SCONJ": "CJS CJT",
     "VERB": "VVB VVD VVG VVI VVN VVZ",
 }
-# Words as that corpus has them: is|n't, it|'s, can|not, well-known, U.S., 3.5, 2nd, !!!
+# Words as that corpus splits them: is|n't, it|'s, can|not, well-known, U.S., 3.5, 2nd, !!!
 TAGGED_WORD = re.compile(
     r"""[^\W\d_]+?(?=n't\b) | n't\b | '(?:s|m|d|re|ve|ll)\b | can(?=not\b)
     | (?:[^\W\d_]\.){2,} | \d+(?:[.,:]\d+)+
@@ -49,8 +50,8 @@ TAGGED_WORD = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 QUOTES = str.maketrans("‘’`´“”", "''''\"\"")
-SYMBOL_TAGS = "%#@"  # which Unicode takes for punctuation
-# The time that an unknown word takes grows with the square of its length.
+SYMBOL_TAGS = "%#@"  # punctuation in Unicode
+# The time for an unknown word grows with the square of its length.
 LONGEST_WORD = 40
 REMEMBERED_WORDS = 100_000
 
@@ -61,47 +62,47 @@ def check_tagger() -> None:
         raise ValueError("needs the extra: pip install 'minbert[tags]'")
 
 
-def tag_pieces(text: Tokenizer, texts: Sequence[str], most_tokens: int) -> Tokens:
-    """For each piece that `text.encode` gives, the tag of the word in which it begins.
+def tag_tokens(tokenizer: Tokenizer, texts: Sequence[str], most_tokens: int) -> Tokens:
+    """For each token that `tokenizer.encode` yields, the tag of the word in which it begins.
 
-    No more than `most_tokens` pieces of a text can be kept, so what comes after them is not looked at.
+    At most `most_tokens` tokens of a text are kept, so the words after them are not tagged.
     """
     parts = []
-    for chunk in text.chunks(texts, most_tokens):
-        found = text.tokenizer.encode_batch(chunk, add_special_tokens=False)
+    for chunk in tokenizer.chunks(texts, most_tokens):
+        found = tokenizer.backend.encode_batch(chunk, add_special_tokens=False)
         places = (encoding.offsets for encoding in found)
         parts.append(Tokens.of([align(*each, most_tokens) for each in zip(chunk, places, strict=True)]))
     return Tokens.end_to_end(parts)
 
 
 def align(text: str, places: Sequence[tuple[int, int]], most_tokens: int) -> list[int]:
-    """The tags of pieces that stand at these places of a text, each from one character to another."""
+    """The tags of the tokens at these places of a text: (first character, end)."""
     kept = places[:most_tokens]
     end = kept[-1][1] if kept else 0
     words = list(takewhile(lambda word: word.start() < end, TAGGED_WORD.finditer(text.translate(QUOTES))))
     ends = [word.end() for word in words]
     tags = [*tagger().tag([word[0] for word in words]), 0]
-    # the first word that ends after the piece begins: some tokenizers count the space before a word to the piece
+    # the first word that ends after the token begins: with some tokenizers a token includes the space before its word
     return [tags[bisect_right(ends, start)] for start, _ in kept] + [0] * (len(places) - len(kept))
 
 
 @lru_cache(maxsize=1)
 def tagger() -> "Tagger":
-    """Read once: it takes a fifth of a second, and predictions may come one by one."""
+    """Loaded once: it takes a fifth of a second, and predictions may be requested one by one."""
     return Tagger()
 
 
 class Tagger:
     """HanTa's model of words and of sequences of three tags.
 
-    The search for the likeliest tags of a sentence is ours: with the same result as its own `tag_sent`, which tries all
-    tags after each other where this one tries those that the word can have, five times as fast.
+    The search for the likeliest tags of a sentence is ours. The result is that of HanTa's `tag_sent`, which tries all
+    tags for each word; this one tries only those that the word can have, and is five times as fast.
     """
 
     def __init__(self) -> None:
         from HanTa import HanoverTagger
 
-        # by its whole path: a file of that name in the working directory would be taken first
+        # by its full path: a file of that name in the working directory would be taken first
         path = Path(HanoverTagger.__file__).with_name("morphmodel_en.pgz")
         self.model = HanoverTagger.HanoverTagger(str(path))
         self.start, self.end = (HanoverTagger.EMPTY, HanoverTagger.START), HanoverTagger.END
@@ -114,10 +115,10 @@ class Tagger:
         """The tag of each word of a sentence."""
         words = [word[:LONGEST_WORD] for word in words]
         found = zip(words, self.search(words), strict=True)
-        return [mark(word) or self.ids[number] for word, number in found]
+        return [punctuation_tag(word) or self.ids[number] for word, number in found]
 
     def chances_of(self, word: str, cased: bool) -> list[tuple[int, float]]:
-        """HanTa's tags of a word with the logarithms of how likely they are."""
+        """HanTa's tags of a word with their log probabilities."""
         found = self.model._tag_word(word, cutoff=5, casesensitive=cased, conditional=True)
         if [number for number, _ in found] == [self.unknown]:
             return [(number, 0.0) for number in self.model.LP_trans_word[self.start] if number != self.end]
@@ -128,7 +129,7 @@ class Tagger:
         after = self.model.LP_trans_word
         row, came = {self.start: 0.0}, []
         for i, word in enumerate(words):
-            # a capital at the start of a sentence tells nothing
+            # a capital at the start of a sentence means nothing
             chances = self.chances(word, i > 0)
             least = sorted(row.values(), reverse=True)[5] - 1 if len(row) > 5 else -math.inf
             best: dict[tuple[int, int], float] = {}
@@ -152,8 +153,8 @@ class Tagger:
         return numbers[::-1]
 
 
-def mark(word: str) -> int:
-    """The tag of punctuation and symbols, which HanTa does not tell; 0 for words."""
+def punctuation_tag(word: str) -> int:
+    """The tag of punctuation and symbols, which HanTa does not distinguish; 0 for words."""
     if word == "&" or any(character.isalnum() for character in word):
         return 0
     symbol = word[0] in SYMBOL_TAGS or unicodedata.category(word[0]).startswith("S")

@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 import tempfile
+import threading
 import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,14 +17,15 @@ from minbert.errors import UserError, did_you_mean
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
 # Python's csv refuses fields above 128 KiB; documents may be longer. A quote that is never closed makes one field of
-# all that follows: this much of it is read, and kept in memory, before the row is given up.
+# everything after it: this much of it is read, and kept in memory, before the row is rejected.
 LONGEST_FIELD = 2**24
 LONGEST_LINE = 2**25
-csv.field_size_limit(LONGEST_FIELD)
-# of a parquet file: rows that are decoded at once, and bytes of a column that are read at once
+# csv has one limit for the whole process: it is raised for one record at a time
+CSV_LIMIT = threading.Lock()
+# of a parquet file: rows decoded at once, and bytes of a column read at once
 PARQUET_ROWS = 1024
 BUFFER = 2**20
-# of a jsonl file: column names that are remembered for the message that one is missing
+# of a jsonl file: column names kept for the message that a column is missing
 MAX_COLUMN_NAMES = 100
 
 # (line, values of the columns and of the id), or (line, what is wrong with it)
@@ -42,7 +44,7 @@ def format_of(path: Path) -> tuple[str, bool]:
 
 
 class ColumnReader:
-    """Some columns of a file, read row by row in little memory, and how far the reading is.
+    """Some columns of a file, read row by row in little memory, with the progress of reading.
 
     `exact`: a row with fewer fields than the header is a bad row; otherwise its missing fields are empty.
     """
@@ -59,16 +61,16 @@ class ColumnReader:
         self.delimiter = delimiter or ("\t" if self.kind == "tsv" else "")
         self.exact = exact
         self.unit: Literal["bytes", "rows"] = "rows" if self.kind == "parquet" else "bytes"
-        # rows are counted when the reading begins
+        # rows are counted when reading begins
         self.total = path.stat().st_size if self.unit == "bytes" else 0
         self._raw: BinaryIO | None = None
         self._rows = 0
         if not path.stat().st_size:
-            raise nothing_in(path)
+            raise empty_file_error(path)
 
     @property
     def done(self) -> int:
-        """How much of `total` lies behind; of a gzipped file, how many of its compressed bytes."""
+        """How much of `total` is read; of a gzipped file, how many of its compressed bytes."""
         if self.unit == "rows":
             return self._rows
         return 0 if self._raw is None else self.total if self._raw.closed else self._raw.tell()
@@ -81,7 +83,7 @@ class ColumnReader:
                 if self.kind == "parquet":
                     yield from self._parquet(bare)
                     return
-                # surrogateescape keeps bad bytes visible as lone surrogates, so that the row can be named
+                # surrogateescape keeps bad bytes visible as lone surrogates, so that the row can be rejected
                 with io.TextIOWrapper(bare, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
                     yield from self._jsonl(file) if self.kind == "jsonl" else self._csv(file)
         except (gzip.BadGzipFile, EOFError, zlib.error) as wrong:
@@ -92,31 +94,31 @@ class ColumnReader:
     def _csv(self, file: IO[str]) -> Iterator[FileRow]:
         first = file.readline(LONGEST_LINE)
         if not first.strip("\r\n"):
-            raise nothing_in(self.path)
+            raise empty_file_error(self.path)
         if "\x00" in first or not is_unicode(first):
             raise UserError(
                 f"{self.path}:1: the header line is not UTF-8 text.", "Save the file with the encoding UTF-8."
             )
-        # the course's files end in .csv and are separated by tabs: the header line tells
+        # some files end in .csv and are separated by tabs: the header line decides
         delimiter = self.delimiter or ("\t" if "\t" in first else ",")
         source = RecordLines(file, first)
         reader = csv.reader(source, delimiter=delimiter, strict=True)
         try:
-            header = next(reader)
+            header = next_record(reader)
         except csv.Error as wrong:
             raise UserError(f"{self.path}:1: broken quoting in the header line: {wrong}") from None
-        require(self.path, self.columns, header)
+        check_columns(self.path, self.columns, header)
         places = [header.index(column) for column in self.columns]
         id_place = header.index(self.id_column) if self.id_column in header else None
         while True:
             line = source.begin()
             try:
-                row = next(reader)
+                row = next_record(reader)
             except StopIteration:
                 return
             except csv.Error as wrong:
                 yield line, str(wrong) if source.overlong else f"broken quoting: {wrong}"
-                # a quote that never closes took the lines behind it too, which are rows of their own
+                # a quote that is never closed took the lines after it too, which are separate rows
                 source.give_back()
                 reader = csv.reader(source, delimiter=delimiter, strict=True)
                 continue
@@ -129,7 +131,7 @@ class ColumnReader:
             yield line, [row[i] for i in places] + [None if id_place is None else row[id_place]]
 
     def _jsonl(self, file: IO[str]) -> Iterator[FileRow]:
-        # rows may leave fields out, so only the whole file tells whether a column is there
+        # rows may leave fields out, so only the whole file shows whether a column is there
         missing, found, rows = set(self.columns), dict[str, None](), False
         source = RecordLines(file)
         while True:
@@ -153,7 +155,7 @@ class ColumnReader:
                 found.update(dict.fromkeys(row))
             yield line, [row.get(column) for column in self.columns] + [row.get(self.id_column)]
         if rows:
-            require(self.path, self.columns, [*found, *(set(self.columns) - missing - found.keys())])
+            check_columns(self.path, self.columns, [*found, *(set(self.columns) - missing - found.keys())])
 
     def _parquet(self, bare: BinaryIO) -> Iterator[FileRow]:
         import pyarrow
@@ -161,14 +163,14 @@ class ColumnReader:
 
         with tempfile.TemporaryFile() as unzipped:
             if self.gzipped:
-                # its end, which says where everything is, must be read first
+                # its index is at its end and must be read first
                 shutil.copyfileobj(bare, unzipped)
             try:
                 # without a buffer, a column of a whole row group is in memory at once
                 file = pyarrow.parquet.ParquetFile(unzipped if self.gzipped else self.path, buffer_size=BUFFER)
                 self.total = file.metadata.num_rows
                 names = file.schema_arrow.names
-                require(self.path, self.columns, names)
+                check_columns(self.path, self.columns, names)
                 wanted = list(dict.fromkeys([*self.columns, *([self.id_column] if self.id_column in names else [])]))
                 for batch in file.iter_batches(PARQUET_ROWS, columns=wanted):
                     values = {name: _values(batch.column(batch.schema.get_field_index(name))) for name in wanted}
@@ -180,16 +182,26 @@ class ColumnReader:
                 raise UserError(f"{self.path}: not a whole parquet file: {wrong}") from None
 
 
+def next_record(reader: Iterator[list[str]]) -> list[str]:
+    """The next record of a csv reader, with fields of up to LONGEST_FIELD characters."""
+    with CSV_LIMIT:
+        before = csv.field_size_limit(LONGEST_FIELD)
+        try:
+            return next(reader)
+        finally:
+            csv.field_size_limit(before)
+
+
 def read_columns(path: Path, columns: Sequence[str], id_column: str, delimiter: str = "") -> Iterator[FileRow]:
     """Every row of a file."""
     return iter(ColumnReader(path, columns, id_column, delimiter))
 
 
-def nothing_in(path: Path) -> UserError:
+def empty_file_error(path: Path) -> UserError:
     return UserError(f"{path}: the file is empty.", "A data file needs a header line and at least one row.")
 
 
-def require(path: Path, columns: Iterable[str], found: Sequence[str]) -> None:
+def check_columns(path: Path, columns: Iterable[str], found: Sequence[str]) -> None:
     for column in columns:
         if column not in found:
             named = [name for name in found if name]
@@ -202,7 +214,7 @@ def require(path: Path, columns: Iterable[str], found: Sequence[str]) -> None:
 
 
 class Overlong(csv.Error):
-    """A line that is too long to be looked at."""
+    """A line that is too long to be parsed."""
 
 
 class RecordLines:
@@ -211,7 +223,7 @@ class RecordLines:
     def __init__(self, file: IO[str], *first: str) -> None:
         self.file = file
         self.line = 1
-        # None stands for a line that is too long
+        # None: a line that is too long
         self.waiting: deque[str | None] = deque(first)
         self.taken: list[str | None] = []
 
@@ -236,24 +248,24 @@ class RecordLines:
         return None
 
     def begin(self) -> int:
-        """A record begins here, in the line of this number; it may take several."""
+        """Begin a record, which may take several lines; returns its line number."""
         self.line += len(self.taken)
         self.taken.clear()
         return self.line
 
     @property
     def overlong(self) -> bool:
-        """Whether the record is such a line."""
+        """Whether the record is a line that is too long."""
         return self.taken == [None]
 
     def give_back(self) -> None:
-        """Let all lines of the record but its first be read again."""
+        """Make all lines of the record but its first be read again."""
         self.waiting.extendleft(reversed(self.taken[1:]))
         del self.taken[1:]
 
 
 def _values(column: Any) -> list[Any]:
-    """A parquet column as Python values; strings that are no UTF-8 as those of text files are read."""
+    """A parquet column as Python values; bytes that are not UTF-8 become lone surrogates, as in text files."""
     try:
         return column.to_pylist()  # type: ignore[no-any-return]
     except UnicodeDecodeError:
@@ -262,7 +274,7 @@ def _values(column: Any) -> list[Any]:
 
 
 def is_unicode(text: str) -> bool:
-    """Whether a text holds no lone surrogates: neither bytes that were no UTF-8 nor \\ud800 in JSON."""
+    """Whether a text has no lone surrogates, which are bytes that were not UTF-8, or \\ud800 in JSON."""
     if text.isascii():
         return True
     try:

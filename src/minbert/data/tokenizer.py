@@ -1,4 +1,4 @@
-"""text -> token ids, by the `tokenizers` library."""
+"""Texts -> Tokens: the ids of their tokens, by the `tokenizers` library."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from minbert.errors import UserError
 
-# A word piece rarely has more than a dozen characters. What lies beyond this many characters for each
-# allowed token is cut off before the tokenizer sees it: it would tokenize all of a 50 MB string first.
+# A token rarely has more than a dozen characters. A text is truncated to this many characters for each
+# allowed token before the tokenizer sees it, which would tokenize all of a 50 MB string first.
 CHARACTERS_PER_TOKEN = 64
-# ...but not below this many in all, which cost nothing: the longer text of a pair must still look the longer.
+# ...but never to fewer than this many, which cost nothing: the longer text of a pair must still be the longer one.
 FEWEST_CHARACTERS = 32_768
 CHUNK = 10_000
 
@@ -42,7 +42,7 @@ class Tokens:
 
     @classmethod
     def end_to_end(cls, parts: Sequence["Tokens"]) -> "Tokens":
-        """The rows of all parts, one part after the other."""
+        """The rows of all parts, one part after another."""
         if len(parts) == 1:
             return parts[0]
         lengths = np.concatenate([part.lengths for part in parts] or [np.empty(0, np.int64)])
@@ -51,7 +51,7 @@ class Tokens:
 
     def take(self, rows: npt.NDArray[np.int64]) -> "Tokens":
         """Some of the rows, in the given order."""
-        lengths = self.offsets[rows + 1] - self.offsets[rows]  # of these rows only: all of them may be millions
+        lengths = self.offsets[rows + 1] - self.offsets[rows]  # only of these rows: there may be millions of others
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         place = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
         return Tokens(self.flat[place], offsets)
@@ -60,44 +60,44 @@ class Tokens:
 class Tokenizer:
     """A tokenizer and the ids of its special tokens."""
 
-    def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
-        # lengths are ours to decide: see lay_out in batch.py
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        self.tokenizer = tokenizer
+    def __init__(self, backend: tokenizers.Tokenizer) -> None:
+        # encode_texts in batch.py truncates, and nothing is padded
+        backend.no_truncation()
+        backend.no_padding()
+        self.backend = backend
         self.cls = self._special("[CLS]", "<s>")
         self.sep = self._special("[SEP]", "</s>")
-        # only guessing hidden words needs it: where it is missing, an unknown word stands in
-        found = tokenizer.token_to_id("[MASK]")
+        # only masked language modeling needs it: where it is missing, the token of unknown words is used
+        found = backend.token_to_id("[MASK]")
         self.mask = self._special("[UNK]", "[SEP]", "</s>") if found is None else int(found)
 
     def _special(self, *spellings: str) -> int:
         for token in spellings:
-            number = self.tokenizer.token_to_id(token)
+            number = self.backend.token_to_id(token)
             if number is not None:
                 return int(number)
         raise UserError(f"The tokenizer has no {spellings[0]} token: it is not a BERT tokenizer.")
 
     @property
     def vocabulary(self) -> int:
-        return int(self.tokenizer.get_vocab_size())
+        return int(self.backend.get_vocab_size())
 
     def encode(self, texts: Sequence[str], most_tokens: int) -> Tokens:
-        """The pieces of each text without special tokens."""
+        """The tokens of each text without special tokens."""
         parts = []
         for chunk in self.chunks(texts, most_tokens):
-            found = self.tokenizer.encode_batch_fast(chunk, add_special_tokens=False)
+            found = self.backend.encode_batch_fast(chunk, add_special_tokens=False)
             parts.append(Tokens.of([encoding.ids for encoding in found]))
         return Tokens.end_to_end(parts)
 
     def chunks(self, texts: Sequence[str], most_tokens: int) -> Iterator[list[str]]:
-        """The texts as the tokenizer is to see them, some at a time; very long ones are cut by characters."""
+        """The texts as the backend sees them, some at a time; very long ones are truncated by characters."""
         limit = max_characters(most_tokens)
         for start in range(0, len(texts), CHUNK):
             yield [without_lone_surrogates(text[:limit]) for text in texts[start : start + CHUNK]]
 
     def save(self, folder: Path) -> None:
-        self.tokenizer.save(str(folder / "tokenizer.json"))
+        self.backend.save(str(folder / "tokenizer.json"))
 
 
 def max_characters(most_tokens: int) -> int:
@@ -105,13 +105,13 @@ def max_characters(most_tokens: int) -> int:
 
 
 def over_character_limit(texts: Sequence[str], most_tokens: int) -> npt.NDArray[np.bool_]:
-    """Which texts are cut by characters, before they are tokenized."""
+    """Which texts are truncated by characters before they are tokenized."""
     limit = max_characters(most_tokens)
     return np.fromiter((len(text) > limit for text in texts), bool, len(texts))
 
 
 def without_lone_surrogates(text: str) -> str:
-    """JSON may carry half a surrogate pair, which the tokenizer refuses: read as a broken character."""
+    """JSON may hold half a surrogate pair, which the backend refuses: it becomes a replacement character."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -132,17 +132,17 @@ def read_tokenizer(folder: Path, lowercase: bool = True) -> Tokenizer:
 
 def wordpiece_tokenizer(vocabulary: Path, lowercase: bool) -> tokenizers.Tokenizer:
     """BERT's tokenizer from its vocabulary alone."""
-    tokenizer = tokenizers.Tokenizer(models.WordPiece.from_file(str(vocabulary), unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
-    tokenizer.add_special_tokens(
-        [token for token in ("[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]") if tokenizer.token_to_id(token) is not None]
+    backend = tokenizers.Tokenizer(models.WordPiece.from_file(str(vocabulary), unk_token="[UNK]"))
+    backend.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.decoder = decoders.WordPiece()
+    backend.add_special_tokens(
+        [token for token in ("[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]") if backend.token_to_id(token) is not None]
     )
-    ids = [(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
+    ids = [(token, backend.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
     if all(number is not None for _, number in ids):
-        # nothing here asks for it, but whoever reads the saved tokenizer.json does
-        tokenizer.post_processor = processors.TemplateProcessing(
+        # not used here, but by other programs that read the saved tokenizer.json
+        backend.post_processor = processors.TemplateProcessing(
             single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=ids
         )
-    return tokenizer
+    return backend

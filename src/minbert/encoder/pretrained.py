@@ -228,7 +228,7 @@ def save_backbone(folder: Path, bert: Bert, tokenizer: Tokenizer) -> None:
     save_tensors(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     tokenizer.save(folder)
     # transformers prefers these settings to tokenizer.json: without them it would lowercase everything
-    normalizer = json.loads(tokenizer.tokenizer.to_str())["normalizer"] or {}
+    normalizer = json.loads(tokenizer.backend.to_str())["normalizer"] or {}
     settings = {
         "tokenizer_class": "BertTokenizer",
         "model_max_length": bert.config.max_position_embeddings,

@@ -215,7 +215,7 @@ def dtype_name(bert: Bert) -> str:
 
 def model_sha256(module: nn.Module, tokenizer: Tokenizer, settings: Any) -> str:
     """SHA-256 of everything that predictions depend on: weights, tokenizer, settings."""
-    digest = hashlib.sha256(tokenizer.tokenizer.to_str().encode())
+    digest = hashlib.sha256(tokenizer.backend.to_str().encode())
     digest.update(json.dumps(settings, default=str, sort_keys=True).encode())
     for name, tensor in module.state_dict().items():
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())

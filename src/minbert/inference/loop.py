@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from minbert.data.batch import EncodedTexts, encode_texts, length_batches
 from minbert.data.packed import Packed
-from minbert.data.pos_tags import tag_pieces
+from minbert.data.pos_tags import tag_tokens
 from minbert.data.tokenizer import Tokenizer, Tokens
 from minbert.model.multitask import Model
 
@@ -75,5 +75,5 @@ def encode_for_task(
     `max_length`: if not that of the task. `tokens`: the tokens of the texts, if they are known already.
     """
     part = model.task(name)
-    tag = tag_pieces if part.wants_tags else None
+    tag = tag_tokens if part.wants_tags else None
     return encode_texts(tokenizer, texts, part.layout, max_length or part.max_length, tag, tokens)

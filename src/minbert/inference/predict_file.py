@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from minbert.data.chunks import Chunk, empty_chunk, read_chunks, reader_for
-from minbert.data.dataset import RejectedRow
 from minbert.data.readers import ColumnReader, format_of
+from minbert.data.rejects import RejectedRow
 from minbert.inference.course_format import CourseFormat
 from minbert.inference.ensemble import EnsemblePredictions, Member, member_tasks
 from minbert.inference.formats import OutputFormat, output_format_of
@@ -66,17 +66,17 @@ class FilePrediction(Job[Chunk]):
         return self.format.header(self.columns(empty_chunk(self.reader), nothing))
 
     def columns(self, chunk: Chunk, predictions: Sequence[TaskPredictions]) -> list[OutputColumn]:
-        return self.format.columns(self.reader.columns, chunk.examples, predictions)
+        return self.format.columns(self.reader.columns, chunk.dataset, predictions)
 
     def chunks(self) -> Iterator[Chunk]:
         return read_chunks(self.reader)
 
     def work(self, chunk: Chunk, output: ChunkOutput) -> Iterator[float]:
-        output.written, output.rejected = len(chunk.examples), len(chunk.rejects)
+        output.written, output.rejected = len(chunk.dataset), len(chunk.rejects)
         output.rejects = reject_lines(chunk.rejects)
         if not output.written:
             return
-        columns = dict(zip(self.reader.columns, chunk.examples.texts, strict=True))
+        columns = dict(zip(self.reader.columns, chunk.dataset.texts, strict=True))
         ensemble = EnsemblePredictions(self.members, list(self.tasks), columns)
         yield from ensemble
         predictions = list(ensemble.predictions.values())

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, cast
 
-from minbert.config.recipe import TaskPlan
-from minbert.config.schema import expand_spec
+from minbert.config.recipe import Recipe, TaskPlan
+from minbert.config.schema import choose_technique, expand_spec
 from minbert.config.task import Task
 from minbert.model.adapters import ADAPTERS
 from minbert.model.heads import HEADS
-from minbert.model.losses import DEFAULT_LOSSES, LOSSES
+from minbert.model.losses import DEFAULT_LOSSES, LOSSES, Loss
 from minbert.model.pairings import PAIRINGS
 from minbert.model.poolings import POOLINGS
 
@@ -36,3 +36,12 @@ def resolve_plan(plan: TaskPlan, task: Task, where: str) -> dict[str, Any]:
     table["adapters"] = [expand_spec("adapters", ADAPTERS, spec, where) for spec in table["adapters"]]
     table["regularizers"] = list(table["regularizers"])
     return table
+
+
+def is_scored(recipe: Recipe, task: str) -> bool:
+    """Whether a task has scores; with some losses it only trains the encoder."""
+    loss = recipe.tasks[task].loss
+    if loss is None:
+        return True
+    make, _, _ = choose_technique("loss", LOSSES, loss, f"{recipe.where}: task '{task}'")
+    return cast(type[Loss], make).predicts

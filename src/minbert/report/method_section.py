@@ -1,6 +1,8 @@
 """Comparison results -> how they were computed, in plain words."""
 
 from minbert.comparison.results import ComparisonResults
+from minbert.config.overall import overall_terms
+from minbert.data.overall import describe_overall
 from minbert.report.blocks import Facts, Section
 from minbert.report.number_format import fixed
 from minbert.report.sentences import (
@@ -47,9 +49,9 @@ def scores_text(results: ComparisonResults) -> str:
     said = "After training, each model is evaluated on all rows of the dev files."
     if main_measure(results) != "overall":
         return said
-    if {"sst", "quora", "sts"} <= set(results.tasks):
-        return f"{said} The overall score is (sst + quora + (sts + 1) / 2) / 3, from two accuracies and Pearson's r."
-    return f"{said} The overall score is the mean of the tasks' main metrics; errors count as negative."
+    if results.overall == overall_terms({}, results.tasks) or not results.overall:
+        return f"{said} The overall score is the mean of the tasks' main metrics; errors count as negative."
+    return f"{said} The overall score is {describe_overall(results.overall)}."
 
 
 def spread_text(results: ComparisonResults) -> str:

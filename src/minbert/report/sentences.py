@@ -46,7 +46,7 @@ def higher_is_better(measure: str) -> bool:
 
 def main_measure(results: ComparisonResults) -> str:
     """The measure that ranks the systems; with a single task the task's own, because overall is the same number."""
-    if len(results.measures) == 2 and OVERALL in results.measures:
+    if len(results.measures) == 2 and OVERALL in results.measures and set(results.overall) <= set(results.measures):
         return next(measure for measure in results.measures if measure != OVERALL)
     return OVERALL if OVERALL in results.measures else results.measures[-1]
 

@@ -21,9 +21,11 @@ from typing import Any
 import tomli_w
 
 from minbert import __version__
+from minbert.config.overall import OverallTerm, overall_from
 from minbert.config.recipe import Recipe
 from minbert.config.task import Task, read_task
-from minbert.data.dataset import Dataset, locate, read_dataset, read_split
+from minbert.data.dataset import Dataset
+from minbert.data.source import DataSource
 from minbert.errors import UserError
 from minbert.files import FolderLock, differences, hold_lock, sha256, write_json, write_text
 from minbert.training.prepare import Prepared
@@ -102,7 +104,7 @@ def read_unfinished_run(path: Path) -> dict[str, Any]:
     return about
 
 
-def run_metadata(ready: Prepared, skip_bad_rows: bool, command: str = "") -> dict[str, Any]:
+def run_metadata(ready: Prepared, source: DataSource, command: str = "") -> dict[str, Any]:
     """What a reader needs to know to trust the numbers, or to reproduce them."""
     data = {
         f"{name} {role}": splits[name].examples.path
@@ -121,7 +123,7 @@ def run_metadata(ready: Prepared, skip_bad_rows: bool, command: str = "") -> dic
         "backbone": ready.recipe.backbone,
         "device": str(ready.model.device),
         "computes_in": str(ready.model.bert.dtype).removeprefix("torch."),
-        "skip_bad_rows": skip_bad_rows,
+        "skip_bad_rows": source.skip_bad_rows,
         "versions": {name: version(name) for name in ("torch", "tokenizers")}
         | {"minbert": __version__, "python": platform.python_version()},
         "recipe": recipe,
@@ -159,6 +161,14 @@ def comparable_config(table: Mapping[str, Any]) -> dict[str, Any]:
     for plan in kept["tasks"].values():
         plan.get("task", {}).pop("about", None)
     return kept
+
+
+def declared_overall(path: Path) -> dict[str, float | OverallTerm]:
+    """The terms of a run's overall score; none for a model without a run."""
+    about = read_run(path) if (path / "run.json").is_file() else {}
+    # merged runs have no recipe
+    table = about.get("recipe", {}).get("overall") or about.get("overall_terms", {})
+    return overall_from(table, str(path / "run.json"))
 
 
 def check_same_run(path: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
@@ -214,16 +224,15 @@ def remove_checkpoints(path: Path) -> None:
     shutil.rmtree(path / "checkpoints", ignore_errors=True)
 
 
-def dev_rows(path: Path, task: Task, data_root: Path | None, skip_bad_rows: bool) -> Dataset:
+def dev_rows(path: Path, task: Task, source: DataSource) -> Dataset:
     """The dev rows of a run's task: the files it was scored on, or files of the same names below a data root."""
     if not (path / "run.json").is_file():
         raise UserError(
             f"{path}: a model without its run, so its dev files are not known.", "Name a file: --data TASK=FILE"
         )
-    skip = skip_bad_rows or bool(read_run(path).get("skip_bad_rows"))
-    if data_root is None or task.files.dev is None or not (data_root / task.files.dev).is_file():
+    source = replace(source, skip_bad_rows=source.skip_bad_rows or bool(read_run(path).get("skip_bad_rows")))
+    below = source.below_root(task.files.dev or "")
+    if task.files.dev is None or below is None or not below.is_file():
         # no file of that name below the data root: use the files of the run
         task = replace(task, files=read_task(task.name, str((path / "tasks" / f"{task.name}.toml").resolve())).files)
-    if task.files.dev is None:
-        return read_split(task, data_root, skip_bad_rows=skip)[2]
-    return read_dataset(locate(task, "dev", data_root), task, skip_bad_rows=skip)
+    return source.read(task, "dev")

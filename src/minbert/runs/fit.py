@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from minbert.config.task import Files, Task
 from minbert.data.batch import Batch
-from minbert.data.metrics import direction, overall
+from minbert.data.metrics import direction
+from minbert.data.overall import overall
 from minbert.inference.loop import fill_predictions
 from minbert.inference.saved_model import save_model
 from minbert.model.multitask import Model
@@ -126,7 +127,7 @@ class Fit:
         if plan.sampler.wants_scores:
             plan.sampler.observe(main_metrics(ready.tasks, train), main_metrics(ready.tasks, scores))
         self.unmeasured = False
-        evaluated = Evaluated(self.loop.done, scores, overall(scores, ready.tasks), better)
+        evaluated = Evaluated(self.loop.done, scores, overall(scores, ready.tasks, ready.recipe.overall), better)
         if conflict is not None:
             log.compared(self.loop.done, conflict)
         log.evaluated(evaluated)
@@ -142,8 +143,7 @@ class Fit:
 
     def judge(self, scores: Scores) -> bool:
         """Whether these scores are the best so far."""
-        selection = self.ready.recipe.selection
-        value = weighted_mix(selection.mix, scores) if selection.mix else overall(scores, self.ready.tasks)
+        value = overall(scores, self.ready.tasks, self.ready.recipe.overall)
         if not scores:
             # nothing to score: the last model is the best
             value = float(self.loop.done)
@@ -217,12 +217,3 @@ def fixed_sample(split: Split, rows: int | None) -> Split:
 
 def main_metrics(tasks: Mapping[str, Task], scores: Scores) -> dict[str, float]:
     return {name: direction(tasks[name].metric) * found[tasks[name].metric] for name, found in scores.items()}
-
-
-def weighted_mix(mix: Mapping[str, float], scores: Mapping[str, Mapping[str, float]]) -> float:
-    """The declared mix of metrics: the sum of weight x score, turned round where less is better."""
-    total = 0.0
-    for name, weight in mix.items():
-        task, _, metric = name.partition(".")
-        total += weight * direction(metric) * scores[task][metric]
-    return total

@@ -3,11 +3,13 @@
 import shutil
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from minbert.config.overall import split_measure
 from minbert.config.task import Task
 from minbert.data.metrics import direction
 from minbert.errors import UserError
@@ -15,7 +17,7 @@ from minbert.files import write_json
 from minbert.inference.ensemble import ENSEMBLE_FORMAT, load_members
 from minbert.inference.saved_model import load_model, model_folder, save_model
 from minbert.model.multitask import Model
-from minbert.runs.directory import check_new_directory, read_run
+from minbert.runs.directory import check_new_directory, declared_overall, read_run
 
 
 def make_soup(runs: Sequence[Path], out: Path, force: bool = False) -> None:
@@ -101,7 +103,14 @@ def write_merge(out: Path, runs: Sequence[Path], owners: Mapping[str, Path], wha
         if (run / "tasks" / f"{name}.toml").is_file():
             shutil.copy(run / "tasks" / f"{name}.toml", out / "tasks")
     started = time.strftime("%Y-%m-%dT%H:%M:%S%z")
-    write_json(out / "run.json", {"state": "finished", "started": started, what: [str(run) for run in runs]})
+    terms = {
+        measure: term if isinstance(term, float) else asdict(term)
+        for name, run in owners.items()
+        for measure, term in declared_overall(run).items()
+        if split_measure(measure)[0] == name
+    }
+    about = {"state": "finished", "started": started, what: [str(run) for run in runs], "overall_terms": terms}
+    write_json(out / "run.json", about)
 
 
 def check_same_shape(first: Path, model: Model, path: Path, other: Model) -> None:

@@ -2,13 +2,15 @@
 
 import time
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from minbert.config.loading import read_recipe
 from minbert.config.recipe import Recipe
 from minbert.config.task import Files
-from minbert.data.metrics import overall
+from minbert.data.overall import overall
+from minbert.data.source import DEFAULT_SOURCE, DataSource
 from minbert.encoder.device import matmul_flops_per_second
 from minbert.files import write_json
 from minbert.inference.saved_model import load_model
@@ -32,8 +34,7 @@ def start_run(
     recipe: Recipe,
     out: Path,
     *,
-    data_root: Path | None = None,
-    skip_bad_rows: bool = False,
+    source: DataSource = DEFAULT_SOURCE,
     force: bool = False,
     measure_before: bool = False,
     profile: bool = False,
@@ -47,8 +48,8 @@ def start_run(
     `command`: the command line that started the run, for run.json.
     """
     directory.check_new_directory(out, force)
-    ready = prepare(recipe, data_root, skip_bad_rows)
-    about = directory.run_metadata(ready, skip_bad_rows, command)
+    ready = prepare(recipe, source)
+    about = directory.run_metadata(ready, source, command)
     directory.create_run(out, about, force)
     with directory.lock_run(out):
         directory.write_recipe(out, ready)
@@ -60,7 +61,7 @@ def resume_run(
     out: Path,
     recipe: Recipe | None = None,
     *,
-    data_root: Path | None = None,
+    source: DataSource = DEFAULT_SOURCE,
     profile: bool = False,
     every: CheckpointInterval = EVERY_TEN_MINUTES,
     stop_requested: StopRequest = never_stop,
@@ -72,9 +73,9 @@ def resume_run(
     """
     about = directory.read_unfinished_run(out)
     with directory.lock_run(out):
-        skip_bad_rows = bool(about.get("skip_bad_rows"))
-        ready = prepare(recipe or read_recipe(str(out / "recipe.toml")), data_root, skip_bad_rows)
-        now = directory.run_metadata(ready, skip_bad_rows, command)
+        source = replace(source, skip_bad_rows=bool(about.get("skip_bad_rows")))
+        ready = prepare(recipe or read_recipe(str(out / "recipe.toml")), source)
+        now = directory.run_metadata(ready, source, command)
         directory.check_same_run(out, about, now)
         # the saved model names the files as the tasks did at the start, not where they were found
         files = {name: Files(**each) for name, each in about["files"].items()}
@@ -122,7 +123,7 @@ def run_to_end(
     write_json(out / "run.json", about | result)
     directory.remove_checkpoints(out)
     before = fit.before
-    before_overall = overall(before, ready.tasks) if before else 0.0
+    before_overall = overall(before, ready.tasks, ready.recipe.overall) if before else 0.0
     yield Finished(scores, result["overall"], before, before_overall, stopped_early)
 
 
@@ -130,7 +131,8 @@ def finished_result(fit: Fit, scores: Scores) -> dict[str, Any]:
     """What run.json says of a finished run: everything that a comparison needs to know about it."""
     ready = fit.ready
     cost = run_cost(fit.out, ready.recipe, ready.model.bert.config, fit.seconds, fit.peak_memory())
-    return {"state": "finished", "scores": scores, "overall": overall(scores, ready.tasks), "cost": cost}
+    total = overall(scores, ready.tasks, ready.recipe.overall)
+    return {"state": "finished", "scores": scores, "overall": total, "cost": cost}
 
 
 def started_event(ready: Prepared, done: int = 0, notes: tuple[str, ...] = ()) -> Started:

@@ -5,20 +5,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from minbert.config.overall import check_overall
 from minbert.config.recipe import Recipe
 from minbert.config.schema import build_technique
-from minbert.config.task import TASK_METRICS, Task
+from minbert.config.task import Task
 from minbert.data.batch import EncodedTexts
-from minbert.data.dataset import Dataset, balanced_weights, read_all, read_split
+from minbert.data.dataset import Dataset
+from minbert.data.labels import balanced_weights
+from minbert.data.rejects import read_all
+from minbert.data.source import DEFAULT_SOURCE, DataSource
 from minbert.data.tokenizer import Tokenizer
 from minbert.encoder.bert import Bert, BertConfig
 from minbert.encoder.dropout import DropoutGenerator
 from minbert.encoder.hub import find_backbone
 from minbert.encoder.init import empty_weights, seeded_init
 from minbert.encoder.pretrained import load_backbone, read_config
-from minbert.errors import UserError, did_you_mean
+from minbert.errors import UserError
 from minbert.inference.loop import encode_for_task
 from minbert.model.multitask import Model, count_parameters
+from minbert.model.resolve import is_scored
 from minbert.training.averages import AVERAGES, Average
 from minbert.training.balancers import BALANCERS
 from minbert.training.balancers.base import Balancer
@@ -49,11 +54,11 @@ class Prepared:
     setup: TrainingSetup
 
 
-def prepare(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False) -> Prepared:
+def prepare(recipe: Recipe, source: DataSource = DEFAULT_SOURCE) -> Prepared:
     """All errors of the user are found here, before the first step."""
     backbone = find_backbone(recipe.backbone)
     outline(recipe, recipe.read_tasks(), read_config(backbone)[0])
-    tasks, train_rows, dev_rows = read_data(recipe, data_root, skip_bad_rows)
+    tasks, train_rows, dev_rows = read_data(recipe, source)
     model, tokenizer = build_model(recipe, tasks, backbone)
     model.to_device(recipe.precision)
 
@@ -136,7 +141,8 @@ def make_average(recipe: Recipe, model: Model) -> Average | None:
 
 def outline(recipe: Recipe, tasks: Mapping[str, Task], config: BertConfig) -> Model:
     """The model without weights or data: finds within a second which settings of a recipe do not fit."""
-    check_mix(recipe, tasks)
+    measured = [name for name in tasks if is_scored(recipe, name)]
+    check_overall(recipe.overall, tasks, measured, recipe.where)
     make_balancer(recipe, tasks)
     make_schedule(recipe)
     plan_stages(recipe, dict.fromkeys(tasks, 1), {name: task.max_length for name, task in tasks.items()})
@@ -173,13 +179,10 @@ def check_trainable(recipe: Recipe, model: Model) -> None:
     model.set_trainable("all")
 
 
-def read_data(
-    recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False
-) -> tuple[dict[str, Task], dict[str, Dataset], dict[str, Dataset]]:
+def read_data(recipe: Recipe, source: DataSource) -> tuple[dict[str, Task], dict[str, Dataset], dict[str, Dataset]]:
     """The tasks, with labels and class weights from the data, their training rows and their dev rows."""
     tasks, train, dev = {}, {}, {}
-    read = read_all(lambda task: read_split(task, data_root, skip_bad_rows=skip_bad_rows), recipe.read_tasks().values())
-    for task, train_rows, dev_rows in read:
+    for task, train_rows, dev_rows in read_all(source.read_splits, recipe.read_tasks().values()):
         name = task.name
         train[name], dev[name] = train_rows, dev_rows
         labels = train[name].labels
@@ -194,17 +197,6 @@ def build_model(recipe: Recipe, tasks: Mapping[str, Task], folder: Path) -> tupl
     with seeded_init(recipe.seed):
         bert, tokenizer = load_backbone(folder, DropoutGenerator(recipe.seed))
         return Model(bert, tasks, recipe.tasks, recipe.where), tokenizer
-
-
-def check_mix(recipe: Recipe, tasks: Mapping[str, Task]) -> None:
-    where = f"{recipe.where}: selection.mix"
-    for name in recipe.selection.mix:
-        task, _, metric = name.partition(".")
-        if task not in tasks:
-            raise UserError(f"{where}: '{name}' should be task.metric. {did_you_mean(task, tasks)}")
-        known = TASK_METRICS[tasks[task].kind]
-        if metric not in known:
-            raise UserError(f"{where}: unknown metric '{metric}' of task '{task}'. {did_you_mean(metric, known)}")
 
 
 def parameter_counts(recipe: Recipe, config: BertConfig) -> dict[str, Any]:

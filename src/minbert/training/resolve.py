@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from minbert.config.overall import overall_as_table, overall_terms
 from minbert.config.recipe import Recipe
 from minbert.config.schema import Spec, expand_spec
 from minbert.config.task import Task
-from minbert.model.resolve import resolve_plan
+from minbert.model.resolve import is_scored, resolve_plan
 from minbert.training.registry import FAMILIES
 
 
@@ -24,6 +25,8 @@ def resolve_recipe(recipe: Recipe, tasks: Mapping[str, Task]) -> dict[str, Any]:
     table["optimizer"]["schedule"] = resolve_spec("schedule", recipe.optimizer.schedule, recipe.where)
     if recipe.weight_averaging is not None:
         table["weight_averaging"] = resolve_spec("weight_averaging", recipe.weight_averaging, recipe.where)
+    measured = {name: task for name, task in tasks.items() if is_scored(recipe, name)}
+    table["overall"] = overall_as_table(overall_terms(recipe.overall, measured))
     return table
 
 

@@ -1,0 +1,97 @@
+"""(a data folder, a task) -> the task's datasets: train, dev and test."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from minbert.config.task import Task
+from minbert.data.dataset import Dataset, read_dataset
+from minbert.data.labels import infer_labels
+from minbert.data.rejects import read_all
+from minbert.data.text_keys import example_key
+from minbert.errors import UserError
+
+SplitName = Literal["train", "dev", "test"]
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """Where the files of tasks are, and whether their bad rows are skipped."""
+
+    # files are looked up below it first, then beside the task's own file
+    root: Path | None = None
+    skip_bad_rows: bool = False
+
+    def locate(self, task: Task, split: SplitName) -> Path:
+        """The task's file of a split."""
+        name: str | None = getattr(task.files, split)
+        if name is None:
+            raise UserError(
+                f"Task '{task.name}' names no {split} file.",
+                f"Add '{split} = \"...\"' under [files] in its task file.",
+            )
+        places = [place for place in (self.below_root(name), task.folder / name) if place is not None]
+        for place in places:
+            if place.is_file():
+                return place
+        looked = " nor ".join(str(place) for place in places)
+        raise UserError(
+            f"Task '{task.name}': its {split} file is missing: there is no {looked}.",
+            "Set the data folder with --data-root FOLDER or the variable MINBERT_DATA.",
+        )
+
+    def below_root(self, name: str) -> Path | None:
+        """Where a task's file would be below the data root."""
+        # a path out of the task's folder, as ../data/x.csv, means nothing below another folder
+        return None if self.root is None or ".." in Path(name).parts else self.root / name
+
+    def read_file(self, path: Path, task: Task) -> Dataset:
+        """The labeled rows of any file in the task's columns."""
+        return read_dataset(path, task, skip_bad_rows=self.skip_bad_rows)
+
+    def read(self, task: Task, split: SplitName) -> Dataset:
+        """The labeled rows of a split. Without a dev file, train and dev are both from the training file."""
+        if task.files.dev is None and split != "test":
+            _, train, dev = self.read_splits(task)
+            return train if split == "train" else dev
+        return self.read_file(self.locate(task, split), task)
+
+    def read_splits(self, task: Task) -> tuple[Task, Dataset, Dataset]:
+        """The task, with its labels known, its training rows and its dev rows."""
+        path = self.locate(task, "train")
+        if task.kind == "classify" and not task.labels:
+            task = task.with_labels(infer_labels(path, task))
+        if task.files.dev is None:
+            return task, *split_off_dev(self.read_file(path, task), task)
+        paths = (path, self.locate(task, "dev"))
+        train, dev = read_all(lambda path: self.read_file(path, task), paths)
+        return task, train, dev
+
+
+# files beside the tasks' own; bad rows are errors
+DEFAULT_SOURCE = DataSource()
+
+
+def split_off_dev(dataset: Dataset, task: Task) -> tuple[Dataset, Dataset]:
+    """A training file as training rows and dev rows."""
+    in_dev = np.array([in_dev_split(texts, task.dev_split) for texts in zip(*dataset.texts, strict=True)])
+    train, dev = dataset.take(np.flatnonzero(~in_dev)), dataset.take(np.flatnonzero(in_dev))
+    dev.skipped = []  # they are counted with the training rows
+    if not len(dev) or not len(train):
+        raise UserError(
+            f"{dataset.path}: too few rows ({len(dataset)}) to use a fraction of {task.dev_split:g} as dev rows.",
+            f"Give task '{task.name}' a dev file, or more rows.",
+        )
+    return train, dev
+
+
+def in_dev_split(texts: tuple[str, ...], fraction: float) -> bool:
+    """Whether an example of a training file is used as a dev row.
+
+    Decided by its texts alone: adding rows moves no other row, and copies of a row stay on one side.
+    """
+    digest = hashlib.sha256("\x1f".join(example_key(texts)).encode()).digest()
+    return int.from_bytes(digest[:8], "big") < fraction * 2**64
