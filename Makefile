@@ -40,8 +40,9 @@ $(PEERS): $(READY)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	@touch $@
 
+# One worker per core, one thread per worker: threads that wait for each other in small matrices only cost time.
 test: $(READY)  ## run all tests
-	$(BIN)/pytest
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal
 
 browser:  ## install Chromium on Debian or Ubuntu; without one the tests of the report's pages are skipped
 	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -qq -y chromium; }

@@ -34,7 +34,7 @@ def main() -> None:
     os.environ["OMP_NUM_THREADS"] = str(asked.threads)
     import torch
 
-    from bench import answering, costs, learning, matrix, ours, peers
+    from bench import costs, inference, matrix, ours, peers, training
     from bench.busy import Pace
     from bench.context import Context, say
     from bench.machine import describe
@@ -43,12 +43,12 @@ def main() -> None:
     from bench.session import measure
 
     all_of_them = (
-        learning.STEPS,
-        learning.EPOCH,
-        answering.EMBEDDING,
-        answering.PAIR_SCORES,
+        training.STEPS,
+        training.EPOCH,
+        inference.EMBEDDING,
+        inference.PAIR_SCORES,
         matrix.USE,
-        learning.MEMORY,
+        training.MEMORY,
         costs.ROWS,
         costs.STARTS,
     )

@@ -43,7 +43,7 @@ def rows(context: Context) -> Iterator[tuple[str, Result]]:
     files[sizes.many_rows].unlink()
     (folder / "answers.csv").unlink()
     ratios = [cost / many[0] for cost in few]
-    note = "reading, tokenising, batching, writing; a random model of one layer, 32 wide; loading not counted"
+    note = "reading, tokenizing, batching, writing; a random model of one layer, 32 wide; loading not counted"
     yield "rows-time", Result(many[0], median(few), median(ratios), quartiles(ratios), note)
     note = "peak of the whole process, libraries included"
     yield "rows-memory", Result(many_peak / 1e6, few_peak / 1e6, few_peak / many_peak, note=note)

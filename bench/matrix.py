@@ -51,7 +51,7 @@ def in_training(context: Context) -> Result:
 
     def round_of_steps() -> float:
         began = time.perf_counter()
-        work = sum(training.step().work for _ in tasks)
+        work = sum(training.step().flops for _ in tasks)
         return work / (time.perf_counter() - began) / 1e9
 
     return against_products(
@@ -75,7 +75,7 @@ def in_answering(context: Context) -> Result:
         return work / (time.perf_counter() - began) / 1e9
 
     products = forward_products(ANSWER_TOKENS, D, F)
-    note = f"{len(texts):,} sentences to vectors, tokenising included"
+    note = f"{len(texts):,} sentences to vectors, tokenizing included"
     return against_products(round_of_answers, products, context.sizes.embed_rounds, note)
 
 

@@ -86,7 +86,7 @@ class Training:
     def __init__(self, recipe: Path) -> None:
         self.ready = prepare(read_recipe(str(recipe)), None)
         self.precision = str(self.ready.model.bert.dtype).removeprefix("torch.")
-        self._steps = iter(Loop(self.ready.model, self.ready.learning))
+        self._steps = iter(Loop(self.ready.model, self.ready.setup))
 
     def tokens(self, task: str) -> int:
         """Tokens of all training rows of a task."""
@@ -97,7 +97,7 @@ class Training:
 
     def rewind(self) -> None:
         """The next step learns the first batch again."""
-        for loader in self.ready.learning.loaders.values():
+        for loader in self.ready.setup.loaders.values():
             loader.restore({"taken": 0})
 
 
@@ -146,7 +146,7 @@ def silent() -> Iterator[None]:
 def untrained_run(recipe: Path, out: Path) -> Path:
     """The model of a recipe as it is before the first step, saved as a run keeps it: answers cost the same."""
     ready = prepare(read_recipe(str(recipe)), None)
-    save_model(out / "model", ready.model, ready.text)
+    save_model(out / "model", ready.model, ready.tokenizer)
     return out
 
 
@@ -156,7 +156,7 @@ def predictor(run: Path) -> Predictor:
 
 def token_counts(asked: Predictor, texts: list[str]) -> list[int]:
     """Tokens of each text as the encoder reads it, special tokens included."""
-    return [int(length) + 2 for length in asked.text.encode(texts, 256).lengths]
+    return [int(length) + 2 for length in asked.tokenizer.encode(texts, 256).lengths]
 
 
 def encoder_config(backbone: Path) -> BertConfig:

@@ -9,24 +9,27 @@ from bench.row import Results, Row
 GOOD, BAD, FAINT = "#2a7f62", "#c2512f", "#8a8a8a"
 INTRO = """# Benchmarks
 
-minbert against its peers, side by side on one machine. Ratios of speed come from turns taken in one process, ours and
-the peer's, on the same examples with the same weights and as many threads; each is the median of the rounds, with the
-middle half of them beside it. Memory, the cost of a row and the time to start are measured in processes of their own.
-More is always better. `make bench` measures all of it again, `make bench QUICK=1` in about three minutes with less
-certainty; `.venv/bin/python -m bench --docs` then writes this page from build/bench.json.
+minbert and its peers on one machine. Ratios of speed come from interleaved rounds in one process, ours and the peer's,
+on the same examples with the same weights and the same number of threads. Each is the median over the rounds, with the
+middle half of them in parentheses. Memory, the cost of a row and startup times are measured in separate processes. A
+higher ratio is always better. `make bench` repeats all measurements, `make bench QUICK=1` takes about three minutes and
+is less precise; `.venv/bin/python -m bench --docs` then writes this page from build/bench.json.
 """
 CAVEATS = """## What to know about these numbers
 
-- Training: a round is one step of each task; what is compared is the time for each real token, padding not counted.
-  The rows are batches of all lengths, from 50 that transformers grouped by length; every side learns all of them.
-- Embedding and whole runs count everything from the files on the disk to the files written, but not the import of
-  the libraries. With fewer sentences, loading the model weighs more than it does with 50,000
+- Training: a round is one step of each task; we compare the time per real token, not counting padding. The rows are
+  batches of all lengths, taken from 50 that transformers grouped by length; every side trains on all of them.
+- "Joined" pairs go through a cross-encoder; "answering" is prediction.
+- Embedding and whole runs include everything from reading the files to writing the results, but not the import of the
+  libraries. With fewer sentences, loading the model weighs more than with 50,000
   (`python -m bench --only embed --sentences 50000`).
-- An engine whose vectors rank the STS pairs worse than fp32 by more than .001 is shown in the notes, not counted.
+- An engine whose vectors rank the STS pairs worse than fp32 by more than .001 is mentioned in the notes but not
+  counted.
 - Matrix work counts the products of the encoder's layers and of attention within sequences, three times in training.
-- The cost of a row is measured with a random encoder of one layer, so that the work around the encoder is seen.
-- A row marked *busy* was measured while the machine was also doing something else: measure it again.
-- Figures are of this machine. Processors with bf16 units give other ratios: both sides then compute in bf16.
+- The cost of a row is measured with a random encoder of one layer, so that the work around the encoder is visible.
+- A row marked *busy* was measured while the machine was also doing something else: repeat the measurement.
+- These figures are for this machine. On processors with bf16 units the ratios differ, because both sides then compute
+  in bf16.
 """
 
 

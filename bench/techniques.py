@@ -15,11 +15,11 @@ from minbert.config.loading import read_recipe
 from minbert.data.batch import collate
 from minbert.training.prepare import Prepared, prepare
 
-PLAIN = "joined, mean, no adapter"
+PLAIN = "cross_encoder, mean, no adapter"
 VARIED = {
     PLAIN: [],
     "pooling cls": ["pooling=cls"],
-    "pairing apart": ["pairing=bi_encoder"],
+    "pairing bi_encoder": ["pairing=bi_encoder"],
     "pairing cross_attention": ["pairing=cross_attention"],
     "pairing task_attention": ["pairing=task_attention"],
     "symmetric": ["symmetric=true"],
