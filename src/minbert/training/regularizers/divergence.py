@@ -8,7 +8,7 @@ from torch import Tensor
 from minbert.model.losses import Loss
 
 # smaller probabilities count as this: differences between them mean nothing
-DIVERGENCE_FLOOR = 1e-12
+SMALLEST_PROBABILITY = 1e-12
 
 
 class Divergence:
@@ -24,5 +24,5 @@ class Divergence:
         if p.ndim == 1:
             return (p - q).square().mean().float()
         # both KLs in one sum whose terms are never negative, so that nothing cancels out
-        each_BC = (p - q) * (p.clamp(min=DIVERGENCE_FLOOR).log() - q.clamp(min=DIVERGENCE_FLOOR).log())
+        each_BC = (p - q) * (p.clamp(min=SMALLEST_PROBABILITY).log() - q.clamp(min=SMALLEST_PROBABILITY).log())
         return each_BC.sum(1).mean().float()
