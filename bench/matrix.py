@@ -51,7 +51,7 @@ def in_training(context: Context) -> Result:
 
     def round_of_steps() -> float:
         began = time.perf_counter()
-        work = sum(training.step().work for _ in tasks)
+        work = sum(training.step().flops for _ in tasks)
         return work / (time.perf_counter() - began) / 1e9
 
     return against_products(

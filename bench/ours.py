@@ -86,7 +86,7 @@ class Training:
     def __init__(self, recipe: Path) -> None:
         self.ready = prepare(read_recipe(str(recipe)), None)
         self.precision = str(self.ready.model.bert.dtype).removeprefix("torch.")
-        self._steps = iter(Loop(self.ready.model, self.ready.learning))
+        self._steps = iter(Loop(self.ready.model, self.ready.setup))
 
     def tokens(self, task: str) -> int:
         """The number of tokens in all training rows of a task."""
@@ -97,7 +97,7 @@ class Training:
 
     def rewind(self) -> None:
         """Start again with the first batch."""
-        for loader in self.ready.learning.loaders.values():
+        for loader in self.ready.setup.loaders.values():
             loader.restore({"taken": 0})
 
 
@@ -146,7 +146,7 @@ def silent() -> Iterator[None]:
 def untrained_run(recipe: Path, out: Path) -> Path:
     """The untrained model of a recipe, saved as in a run; inference costs the same as with a trained one."""
     ready = prepare(read_recipe(str(recipe)), None)
-    save_model(out / "model", ready.model, ready.text)
+    save_model(out / "model", ready.model, ready.tokenizer)
     return out
 
 
@@ -156,7 +156,7 @@ def predictor(run: Path) -> Predictor:
 
 def token_counts(predictor: Predictor, texts: list[str]) -> list[int]:
     """The number of tokens of each text, including special tokens."""
-    return [int(length) + 2 for length in predictor.text.encode(texts, 256).lengths]
+    return [int(length) + 2 for length in predictor.tokenizer.encode(texts, 256).lengths]
 
 
 def encoder_config(backbone: Path) -> BertConfig:

@@ -13,10 +13,10 @@ from torch import Tensor
 from minbert.config.schema import Spec, build_technique
 from minbert.data.packed import Packed
 from minbert.data.pos_tags import POS_TAGS
-from minbert.encoder.bert import CONFIGS, NO_PORTS, Bert, BertConfig
+from minbert.encoder.bert import CONFIGS, NO_HOOKS, Bert, BertConfig
 from minbert.errors import UserError
 from minbert.model.adapters import ADAPTERS, Adapter
-from minbert.model.adapters.stack import Stack
+from minbert.model.adapters.stack import HookStack
 from tests.tiny import tiny_bert
 
 # settings that fit the tiny encoder
@@ -57,30 +57,30 @@ def test_every_adapter_is_tried_here() -> None:
 def test_a_fresh_adapter_changes_nothing(name: str) -> None:
     bert, packed = tiny_bert().eval(), packed_of(LENGTHS)
     with torch.no_grad():
-        adapted_TD = bert(packed, ports=Stack([make(SMALL[name], bert).eval()]))
+        adapted_TD = bert(packed, hooks=HookStack([make(SMALL[name], bert).eval()]))
         torch.testing.assert_close(adapted_TD, bert(packed))
 
 
 @pytest.mark.parametrize("name", ADAPTERS)
 def test_an_adapter_that_learned_changes_the_vectors_alike_alone_and_among_others(name: str) -> None:
     bert, packed = tiny_bert().eval(), packed_of(LENGTHS)
-    ports = Stack([shaken(make(SMALL[name], bert))])
+    hooks = HookStack([shaken(make(SMALL[name], bert))])
     with torch.no_grad():
-        together_TD = bert(packed, ports=ports)
+        together_TD = bert(packed, hooks=hooks)
         assert not torch.allclose(together_TD, bert(packed), atol=1e-3)
-        first_SD = bert(packed, "first", ports)
+        first_SD = bert(packed, "first", hooks)
         torch.testing.assert_close(first_SD, together_TD[packed.starts_S])
         for ids_L, expected_LD in zip(packed.ids_T.split(LENGTHS), together_TD.split(LENGTHS), strict=True):
             zeros_L = torch.zeros_like(ids_L)
             alone = Packed(ids_L, zeros_L, torch.tensor([len(ids_L)]), tags_T=ids_L % len(POS_TAGS))
-            torch.testing.assert_close(bert(alone, ports=ports), expected_LD, atol=1e-5, rtol=1e-4)
+            torch.testing.assert_close(bert(alone, hooks=hooks), expected_LD, atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", ADAPTERS)
 def test_gradients_reach_every_parameter_of_an_adapter(name: str) -> None:
     bert = tiny_bert()
     adapter = shaken(make(SMALL[name], bert)).train()
-    bert(packed_of(LENGTHS), ports=Stack([adapter])).square().mean().backward()
+    bert(packed_of(LENGTHS), hooks=HookStack([adapter])).square().mean().backward()
     for key, parameter in adapter.named_parameters():
         assert parameter.grad is not None and parameter.grad.any(), key
 
@@ -90,9 +90,9 @@ def test_adapters_beside_a_layer_are_summed_and_the_others_follow_one_another() 
     beside = [shaken(make(SMALL[name], bert), seed) for seed, name in enumerate(("pal", "low_rank"))]
     x_TD = torch.randn(sum(LENGTHS), 32)
     with torch.no_grad():
-        both_TD = Stack(beside).beside(1, x_TD, packed)
-        torch.testing.assert_close(both_TD, sum(each.beside(1, x_TD, packed) for each in beside))
-    assert Stack([make("top_layer", bert)]).beside(0, x_TD, packed) is None
+        both_TD = HookStack(beside).parallel_branch(1, x_TD, packed)
+        torch.testing.assert_close(both_TD, sum(each.parallel_branch(1, x_TD, packed) for each in beside))
+    assert HookStack([make("top_layer", bert)]).parallel_branch(0, x_TD, packed) is None
 
 
 # ---- formulas by hand -----------------------------------------------------------------------------------
@@ -138,14 +138,14 @@ def test_pal_is_its_equation() -> None:
     # tokens (1, 1) and (0, 0) become 1 and 0; the first looks at both by softmax(1, 0), the second by (.5, .5)
     x_TD = torch.tensor([[1.0, 1.0], [0.0, 0.0]])
     first = math.e / (math.e + 1)
-    close(pal.beside(0, x_TD, packed_of([2])), [[gelu(first), gelu(-first)], [gelu(0.5), gelu(-0.5)]])
-    close(pal.beside(0, x_TD, packed_of([1, 1])), [[gelu(1), gelu(-1)], [0, 0]])
+    close(pal.parallel_branch(0, x_TD, packed_of([2])), [[gelu(first), gelu(-first)], [gelu(0.5), gelu(-0.5)]])
+    close(pal.parallel_branch(0, x_TD, packed_of([1, 1])), [[gelu(1), gelu(-1)], [0, 0]])
 
 
 def test_low_rank_is_two_products() -> None:
     adapter = make({"name": "low_rank", "size": 1}, small())
     fill(adapter, layers__0__down__weight=[[0.5, 0.5]], layers__0__up__weight=[[1.0], [-1.0]])
-    close(adapter.beside(0, torch.tensor([[1.0, 3.0]]), packed_of([1])), [[2.0, -2.0]])
+    close(adapter.parallel_branch(0, torch.tensor([[1.0, 3.0]]), packed_of([1])), [[2.0, -2.0]])
 
 
 def test_houlsby_adds_to_what_it_reads() -> None:
@@ -153,7 +153,7 @@ def test_houlsby_adds_to_what_it_reads() -> None:
     for place in ("after_attention", "after_feed_forward"):
         fill(adapter, **{f"{place}__0__down__weight": [[0.5, 0.5]], f"{place}__0__up__weight": [[1.0], [-1.0]]})
     x_TD = torch.tensor([[1.0, 1.0]])
-    for found in (adapter.attended(0, x_TD), adapter.fed(0, x_TD)):
+    for found in (adapter.on_attention(0, x_TD), adapter.on_feed_forward(0, x_TD)):
         close(found, [[1 + gelu(1), 1 - gelu(1)]])
 
 
@@ -161,7 +161,7 @@ def test_lora_changes_queries_and_values_by_alpha_over_r() -> None:
     """A = (1, 1), B = (1, 2), alpha / r = 2: x = (1, 2) gives 2 * (3, 6) more."""
     adapter = make({"name": "lora", "rank": 1, "alpha": 2.0}, small())
     fill(adapter, down__0__weight=[[1.0, 1.0], [1.0, 1.0]], up__0=[[[1.0, 2.0]], [[1.0, 2.0]]])
-    found = adapter.qkv(0, torch.tensor([[1.0, 2.0]]), torch.tensor([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]]))
+    found = adapter.on_qkv(0, torch.tensor([[1.0, 2.0]]), torch.tensor([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]]))
     close(found, [[7.0, 14.0, 3.0, 4.0, 11.0, 18.0]])
 
 
@@ -170,7 +170,7 @@ def test_a_copied_top_layer_is_one_more_pass_through_the_last() -> None:
     top = make({"name": "top_layer", "start": "copy"}, bert).eval()
     with torch.no_grad():
         x_TD = bert(packed)
-        torch.testing.assert_close(top.above(x_TD, packed), bert.layers[-1](x_TD, packed, NO_PORTS, 1))
+        torch.testing.assert_close(top.on_output(x_TD, packed), bert.layers[-1](x_TD, packed, NO_HOOKS, 1))
 
 
 # ---- the counts of the reports --------------------------------------------------------------------------
@@ -221,9 +221,9 @@ def test_a_top_layer_has_its_biases_and_norms_too() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ({"name": "pal", "size": 326}, "12 heads do not divide the size 326; take for example size = 324"),
+        ({"name": "pal", "size": 326}, "12 heads do not divide the size 326; for example, use size = 324"),
         ({"name": "low_rank", "size": 0}, "size 0 is not at least 1"),
-        ({"name": "lora", "matrices": ["output"]}, "matrices out of query, key, value"),
+        ({"name": "lora", "matrices": ["output"]}, "matrices from query, key, value"),
         ({"name": "top_layer", "layers": 0}, "layers 0 is not at least 1"),
     ],
 )

@@ -30,9 +30,8 @@ from minbert.data.dataset import Dataset
 from minbert.data.metrics import classify_scores, pearson
 from minbert.errors import UserError
 from minbert.files import sha256
-from minbert.inference.formats import write_predictions
 from minbert.runs.directory import read_run
-from minbert.runs.predictions import DevPredictions
+from minbert.runs.predictions import DevPredictions, write_dev_predictions
 from tests.workbench import demo_recipe, run_all, write_csv
 
 SST, QUORA, STS = (read_task(name) for name in ("sst", "quora", "sts"))
@@ -441,7 +440,7 @@ def written(tmp_path: Path) -> Path:
     (run / "run.json").write_text(json.dumps({"sha256": {"data": {"mine train": sha256(train)}}}), encoding="utf-8")
     task = read_task("mine", str(run / "tasks/mine.toml"))
     examples = Dataset((["good film!", "Fine", "Poor"],), np.array([1, 1, 0]), ["1", "2", "3"], [2, 3, 4], dev)
-    write_predictions(run / "predictions/mine-dev.csv", task, examples, np.array([[0.1, 0.9], [0.7, 0.3], [0.8, 0.2]]))
+    write_dev_predictions(run / "predictions", task, examples, np.array([[0.1, 0.9], [0.7, 0.3], [0.8, 0.2]]))
     return run
 
 
@@ -513,7 +512,7 @@ def test_a_task_that_only_one_run_has_is_reported(written: Path) -> None:
     other = written.parent / "other"
     shutil.copytree(written, other)
     shutil.copy(written / "tasks/mine.toml", written / "tasks/more.toml")
-    shutil.copy(written / "predictions/mine-dev.csv", written / "predictions/more-dev.csv")
+    shutil.copy(written / "predictions/mine-dev.npz", written / "predictions/more-dev.npz")
     found = analyze_run(written, other)
     assert found.notes == (f"Only {written} has task 'more'.",)
     assert found.tasks["mine"].disagreement is not None and found.tasks["more"].disagreement is None

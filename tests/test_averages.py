@@ -9,7 +9,7 @@ import torch
 from minbert.config.recipe import TaskPlan
 from minbert.config.schema import Spec, build_technique
 from minbert.config.task import Task
-from minbert.encoder.init import blank
+from minbert.encoder.init import empty_weights
 from minbert.errors import UserError
 from minbert.model.multitask import Model
 from minbert.training.averages import AVERAGES, Average
@@ -46,7 +46,7 @@ def through(average: Average, *values: float, after: int = 0, total: int | None 
     means = []
     for step, value in enumerate(values, after + 1):
         fill(average.model, value)
-        average.stepped(step, total or len(values))
+        average.after_step(step, total or len(values))
         with average.applied():
             means.append(found(average.model))
         assert found(average.model) == value, "its own weights again"
@@ -98,7 +98,7 @@ def test_every_weight_of_the_model_is_in_the_mean_also_what_is_frozen_now() -> N
     model = model_of()
     model.set_trainable("heads")
     average = make("ema", model)
-    average.stepped(1, 2)
+    average.after_step(1, 2)
     assert set(average.mean) == {name for name, _ in model.named_parameters()}
 
 
@@ -108,7 +108,7 @@ def test_a_model_without_steps_or_numbers_is_as_it_is(name: str) -> None:
     fill(model, 3)
     with make(name, model).applied():
         assert found(model) == 3
-    with blank():
+    with empty_weights():
         blanked = Model(encoder_of(8), {"mood": TASK}, {"mood": TaskPlan()}, "test")
     assert not make(name, blanked).mean
 
@@ -125,7 +125,7 @@ def test_the_own_weights_return_also_when_measuring_fails() -> None:
 def test_a_mean_carries_no_gradients_and_learning_goes_on_after_it() -> None:
     model = model_of()
     average = make("ema", model)
-    average.stepped(1, 1)
+    average.after_step(1, 1)
     with average.applied():
         pass
     weight = model.bert.pooler.weight
@@ -138,7 +138,7 @@ def test_a_mean_carries_no_gradients_and_learning_goes_on_after_it() -> None:
     ("spec", "message"),
     [
         ({"name": "ema", "decay": 1.0}, "decay 1.0 is not between 0 and 1"),
-        ({"name": "swa", "start": 1.0}, "start 1.0 is not a share of all steps"),
+        ({"name": "swa", "start": 1.0}, "start must be a fraction of all steps"),
         ({"name": "swa", "every": 0}, "every 0 is not at least 1"),
     ],
 )

@@ -58,15 +58,17 @@ def step(
     parts = parts or (dict.fromkeys(toy.own, 1.0),)
     for parameter in (toy.shared, *toy.own.values()):
         parameter.grad = None
+    losses = []
     for part in parts:
-        losses = {task: times * toy.loss(task) / len(parts) for task, times in part.items()}
-        balancer.backward(losses, [toy.shared])
-    balancer.settle([toy.shared])
-    found = {task: parameter.grad.item() for task, parameter in toy.own.items() if parameter.grad is not None}
+        found = {task: times * toy.loss(task) for task, times in part.items()}
+        losses.append({task: loss.item() for task, loss in found.items()})
+        balancer.backward(found, len(parts), [toy.shared])
+    balancer.finish_step(losses, [toy.shared])
+    gradients = {task: parameter.grad.item() for task, parameter in toy.own.items() if parameter.grad is not None}
     assert toy.shared.grad is not None
     shared = toy.shared.grad.tolist()
-    balancer.stepped(lambda: after or {task: LEFT[task] * toy.own[task].item() for task in found})
-    return {"shared": shared, **found}
+    balancer.after_step(lambda: after or {task: LEFT[task] * toy.own[task].item() for task in gradients})
+    return {"shared": shared, **gradients}
 
 
 def close(found: Any, expected: Any) -> bool:
@@ -107,8 +109,35 @@ def test_parts_of_a_step_add_up_to_the_step(name: str) -> None:
         # the losses of the parts differ; their means are the losses of the whole
         assert close(step(parted, toy, {"a": 1.5, "b": 0.2}, {"b": 1.8, "a": 0.5}), expected)
         for balancer in (whole, parted):
-            balancer.epoch_ended()
+            balancer.after_epoch()
         assert close(parted.state(), whole.state())
+
+
+@pytest.mark.parametrize("name", BALANCERS)
+def test_each_micro_batch_counts_its_exact_part_of_the_gradient(name: str) -> None:
+    toy = Toy(a=(0.7, [0.3, 0.1]))
+    balancer = balancer_of(SPECS[name], "a")
+    weight = balancer.weights().get("a", 1.0)
+    found = step(balancer, toy, {"a": 1}, {"a": 1}, {"a": 1})
+    if name in ("squared", "famo"):
+        weight = balancer.weights()["a"]
+    toy.shared.grad = None
+    for _ in range(3):
+        (weight * (toy.loss("a") / 3)).backward()
+    assert toy.shared.grad is not None and found["shared"] == toy.shared.grad.tolist()
+
+
+def test_remembered_losses_are_the_true_ones_however_many_micro_batches_there_are() -> None:
+    toy = Toy(a=(0.7, [1.0]), b=(0.9, [1.0]))
+    true = {task: toy.loss(task).item() for task in "ab"}
+    assert any((toy.loss(task) / 3).item() * 3 != loss for task, loss in true.items()), "losses that do not round trip"
+    both = dict.fromkeys("ab", 1.0)
+    dwa, gradnorm, squared = (balancer_of(name) for name in ("dwa", "gradnorm", "squared"))
+    for balancer in (dwa, gradnorm, squared):
+        step(balancer, toy, both, both, both)
+    assert dwa.state()["epoch"] == {task: [3 * loss, 3] for task, loss in true.items()}
+    assert gradnorm.state()["first"] == {task: 3 * loss / 3 for task, loss in true.items()}
+    assert squared.weights() == {task: 2 * (3 * loss / 3) for task, loss in true.items()}
 
 
 @pytest.mark.parametrize("name", BALANCERS)
@@ -127,7 +156,7 @@ def test_what_is_remembered_of_a_task_stays_in_steps_without_it(name: str) -> No
     balancer, toy = balancer_of(SPECS[name], "abc"), Toy(**THREE)
     for _ in range(2):
         step(balancer, toy)
-    balancer.epoch_ended()
+    balancer.after_epoch()
     before, weight = kept_for("c", balancer.state()), balancer.weights().get("c")
     for _ in range(3):
         step(balancer, toy, {"a": 1, "b": 1})
@@ -142,13 +171,13 @@ def test_a_restored_balancer_goes_on_as_if_it_had_never_stopped(name: str) -> No
         found = []
         for times in (1.1, 0.7, 0.9):
             found.append(step(balancer, toy, {"a": times, "b": 1, "c": 1 / times}, {"c": 1}))
-            balancer.epoch_ended()
+            balancer.after_epoch()
         return [*found, balancer.weights()]
 
     balancer, toy = balancer_of(SPECS[name], "abc"), Toy(**THREE)
     for _ in range(2):
         step(balancer, toy)
-        balancer.epoch_ended()
+        balancer.after_epoch()
     step(balancer, toy)
     state = json.loads(json.dumps(balancer.state()))
     expected = later(balancer)
@@ -172,9 +201,9 @@ def test_an_encoder_with_nothing_free_is_no_obstacle(name: str) -> None:
     balancer, toy = balancer_of(SPECS[name]), Toy(**CONFLICT)
     toy.shared.requires_grad_(False)
     for _ in range(2):
-        balancer.backward({task: toy.loss(task) for task in "ab"}, [])
-        balancer.settle([])
-        balancer.stepped(lambda: {"a": 1.9, "b": 0.4})
+        balancer.backward({task: toy.loss(task) for task in "ab"}, 1, [])
+        balancer.finish_step([{task: toy.loss(task).item() for task in "ab"}], [])
+        balancer.after_step(lambda: {"a": 1.9, "b": 0.4})
     assert toy.shared.grad is None
     assert all(own.grad is not None and own.grad > 0 for own in toy.own.values())
 
@@ -184,8 +213,8 @@ def test_a_parameter_that_only_one_task_uses_gets_what_comes_from_it(name: str) 
     both, one, frozen = (nn.Parameter(torch.tensor(1.0), requires_grad=free) for free in (True, True, False))
     balancer = balancer_of(SPECS[name])
     before = balancer.weights()
-    balancer.backward({"a": both * 3 + one * frozen, "b": both * frozen}, [both, one])
-    balancer.settle([both, one])
+    balancer.backward({"a": both * 3 + one * frozen, "b": both * frozen}, 1, [both, one])
+    balancer.finish_step([{"a": 4.0, "b": 1.0}], [both, one])
     # those by the whole step have weights only after it
     weights = before or balancer.weights()
     assert one.grad is not None and one.grad.item() == pytest.approx(weights.get("a", 1.0))
@@ -255,7 +284,7 @@ def epochs(balancer: Balancer, *epochs: Sequence[Mapping[str, float]]) -> None:
     for each in epochs:
         for losses in each:
             step(balancer, Toy(**{task: (loss, [1.0]) for task, loss in losses.items()}))
-        balancer.epoch_ended()
+        balancer.after_epoch()
 
 
 def test_dwa_weighs_all_alike_for_two_epochs_and_then_by_how_slowly_losses_fall() -> None:
@@ -302,10 +331,10 @@ def test_dwa_with_a_high_temperature_weighs_all_alike_and_no_ratio_is_too_large(
 
 def test_a_loss_without_a_ratio_is_named() -> None:
     balancer = balancer_of("dwa")
-    with pytest.raises(UserError, match=r"^The loss of task 'b' is -0.5; the balancer 'dwa' goes by ratios"):
+    with pytest.raises(UserError, match=r"^The loss of task 'b' is -0.5; the balancer 'dwa' compares ratios"):
         epochs(balancer, [{"a": 1.0, "b": -0.5}])
     for name in ("famo", "gradnorm"):
-        with pytest.raises(UserError, match=f"^The loss of task 'b' is -0.5; the balancer '{name}' goes by ratios"):
+        with pytest.raises(UserError, match=f"^The loss of task 'b' is -0.5; the balancer '{name}' compares ratios"):
             step(balancer_of(name), Toy(a=(1.0, [1.0]), b=(-0.5, [1.0])))
 
 
@@ -455,8 +484,8 @@ def test_pcgrad_of_a_real_encoder_is_that_of_its_gradients_as_one_vector() -> No
         )
     assert vectors[0] @ vectors[1] < 0
     balancer = balancer_of("pcgrad")
-    balancer.backward(losses(), shared)
-    balancer.settle(shared)
+    balancer.backward(losses(), 1, shared)
+    balancer.finish_step([{task: loss.item() for task, loss in losses().items()}], shared)
     # what no task uses, as the pooler here, has no gradient
     unused = {name for name, parameter in bert.named_parameters() if parameter.grad is None}
     assert unused == {"pooler.weight", "pooler.bias"}
@@ -468,9 +497,9 @@ def test_surgery_adds_to_what_is_there_and_takes_unused_parameters_as_zero() -> 
     p, q = nn.Parameter(torch.tensor(1.0)), nn.Parameter(torch.tensor(1.0))
     q.grad = torch.tensor(10.0)
     balancer = balancer_of("pcgrad")
-    balancer.backward({"a": p + 2 * q, "b": -p}, [p, q])
+    balancer.backward({"a": p + 2 * q, "b": -p}, 1, [p, q])
     assert p.grad is None and q.grad.item() == 10
-    balancer.settle([p, q])
+    balancer.finish_step([{"a": 3.0, "b": -1.0}], [p, q])
     # (1, 2) + (-1, 0) and (-1, 0) + (1, 2) / 5
     assert p.grad is not None
     assert (p.grad.item(), q.grad.item()) == pytest.approx((-0.8, 12.4))
@@ -533,9 +562,10 @@ def test_famo_learns_only_where_it_has_tasks_to_compare() -> None:
     balancer, toy = balancer_of("famo"), Toy(a=(2.0, [1.0]), b=(0.0, [0.0]))
     before = balancer.state()["logits"]
     for tasks in ("a", "b", "ab"):
-        balancer.backward({task: toy.loss(task) for task in tasks}, [toy.shared])
-        balancer.settle([toy.shared])
-        balancer.stepped(never)
+        losses = {task: toy.loss(task) for task in tasks}
+        balancer.backward(losses, 1, [toy.shared])
+        balancer.finish_step([{task: loss.item() for task, loss in losses.items()}], [toy.shared])
+        balancer.after_step(never)
     # twice a's gradient: b had a loss of 0, and nothing to say
     assert toy.shared.grad is not None and toy.shared.grad.tolist() == [2]
     assert balancer.state()["logits"] == before
@@ -583,7 +613,7 @@ def test_dwa_gives_torchjds_numbers() -> None:
         torch.testing.assert_close(torch.tensor(step(balancer, toy)["shared"]), expected)
         if number % 3 == 2:
             theirs.step()
-            balancer.epoch_ended()
+            balancer.after_epoch()
 
 
 def test_uncertainty_gives_torchjds_numbers_in_its_form() -> None:

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 from transformers import AutoTokenizer, BertConfig, BertModel
 
-from minbert.data.packed import Packed, pack_padded
+from minbert.data.packed import Packed
 from minbert.encoder.bert import ACTIVATIONS, Bert
 from minbert.encoder.hub import find_backbone
 from minbert.encoder.pretrained import load_bert
-from tests.tiny import tiny_bert, tiny_config
+from tests.tiny import pack_padded, tiny_bert, tiny_config
 
 CLOSE = 1e-5
 
@@ -50,7 +50,7 @@ def packed(inputs: dict[str, Tensor]) -> Packed:
 
 
 def one_by_one(inputs: dict[str, Tensor]) -> list[Packed]:
-    """Each sequence as a batch of its own, made without pack_padded."""
+    """Each sequence as its own batch, made without pack_padded."""
     lengths = inputs["attention_mask"].sum(1).tolist()
     return [
         Packed(ids_L[:length], segments_L[:length], torch.tensor([length]))

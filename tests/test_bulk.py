@@ -1,4 +1,4 @@
-"""A file of any length -> answers: the same as one by one, in the file's order, none lost and none invented."""
+"""A file of any length -> predictions: the same as one by one, in the order of the file, none lost, none added."""
 
 import csv
 import gzip
@@ -25,12 +25,15 @@ from minbert.data.readers import ColumnReader, read_columns
 from minbert.data.tokenizer import Tokenizer
 from minbert.errors import UserError
 from minbert.inference.embed_file import FileEmbedding
-from minbert.inference.formats import OutputColumn, output_format_of
+from minbert.inference.embedder import Embedder
+from minbert.inference.formats import output_format_of
 from minbert.inference.job import partial_folder, rejects_of
 from minbert.inference.journal import Journal
 from minbert.inference.loop import encode_for_task
-from minbert.inference.multi_task import Answered
+from minbert.inference.output_columns import OutputColumn
 from minbert.inference.predictor import Predictor
+from minbert.inference.task_groups import fill_tasks
+from minbert.inference.task_predictions import TaskPredictions
 from minbert.model.multitask import Model
 from tests.faults.critic import critic, critic_of, reviews, write_reviews
 
@@ -62,30 +65,30 @@ def rejects_in(output: Path) -> dict[int, str]:
     return {row["line"]: row["reason"] for row in map(json.loads, lines)}
 
 
-# ---- answers ------------------------------------------------------------------------------------------
+# ---- predictions ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ending", FORMATS)
-def test_a_file_has_the_answers_of_its_texts_in_their_order(
+def test_a_file_has_the_predictions_of_its_texts_in_their_order(
     model: Predictor, tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chunks, "CHUNK_ROWS", 30)
     texts = reviews(100)
     done = model.predict_file("mood", write_reviews(tmp_path / "in.csv", texts), tmp_path / f"out.{ending}")
-    assert (done.rows, done.answered, done.rejected) == (100, 100, 0)
+    assert (done.rows, done.written, done.rejected) == (100, 100, 0)
     found = values_of(tmp_path / f"out.{ending}", "review", "prediction", "p_good")
     assert [(row[3], row[0]) for row in found] == [(f"r{i}", text) for i, text in enumerate(texts)]
     expected = model.predict("mood", texts)
-    assert [row[1] for row in found] == [answer.label for answer in expected]
+    assert [row[1] for row in found] == [prediction.label for prediction in expected]
     assert len({row[2] for row in found}) > 50
-    for row, answer in zip(found, expected, strict=True):
-        assert answer.probabilities is not None
-        assert float(row[2]) == pytest.approx(answer.probabilities["good"], abs=1e-5)
+    for row, prediction in zip(found, expected, strict=True):
+        assert prediction.probabilities is not None
+        assert float(row[2]) == pytest.approx(prediction.probabilities["good"], abs=1e-5)
     assert not rejects_of(tmp_path / f"out.{ending}").exists()
     assert not partial_folder(tmp_path / f"out.{ending}").exists()
 
 
-def test_several_tasks_answer_as_each_alone_in_columns_of_their_names(model: Predictor, tmp_path: Path) -> None:
+def test_several_tasks_predict_as_each_alone_in_columns_of_their_names(model: Predictor, tmp_path: Path) -> None:
     source = tmp_path / "pairs.jsonl"
     source.write_text("".join(json.dumps({"review": text, "other": "a film"}) + "\n" for text in reviews(40)))
     names = ["mood", "stars", "topic", "alike"]
@@ -97,21 +100,21 @@ def test_several_tasks_answer_as_each_alone_in_columns_of_their_names(model: Pre
         alone = [json.loads(line) for line in (tmp_path / f"{name}.jsonl").read_text().splitlines()]
         for one, row in zip(alone, together, strict=True):
             own = {key.removeprefix(f"{name}."): value for key, value in row.items() if key.startswith(f"{name}.")}
-            assert {key: value for key, value in one.items() if key in own} == pytest.approx(own, abs=2e-5)
+            assert {key: value for key, value in one.items() if key in own} == own
             assert "prediction" in own and "truncated" in own
 
 
 def test_tasks_that_read_the_same_share_the_encoders_work(model: Predictor, tmp_path: Path) -> None:
     source = write_reviews(tmp_path / "in.csv", reviews(50))
     encoded = []
-    hook = model.model.bert.register_forward_hook(lambda _, inputs, __: encoded.append(len(inputs[0].ids_T)))
+    hook = model.model.bert.embeddings.register_forward_hook(lambda _, inputs, __: encoded.append(len(inputs[0].ids_T)))
     tokens = {}
     for names in ("mood", "mood stars", "mood stars topic"):
         encoded.clear()
         model.predict_file(names.split(), source, tmp_path / "out.csv", force=True)
         tokens[names] = sum(encoded)
     hook.remove()
-    # 50 texts with [CLS] and [SEP]; topic has an adapter in the encoder, so it needs a pass of its own
+    # 50 texts with [CLS] and [SEP]; topic has an adapter in the encoder, so it needs a second pass
     assert tokens["mood stars"] == tokens["mood"] > 100
     assert tokens["mood stars topic"] == 2 * tokens["mood"]
 
@@ -136,7 +139,7 @@ def test_texts_that_are_too_long_are_marked_and_those_that_just_fit_are_not(mode
     done = model.predict_file("mood", source, tmp_path / "out.jsonl")
     assert [json.loads(line)["truncated"] for line in (tmp_path / "out.jsonl").open()] == [False, True, True, False]
     assert done.truncated == 2
-    # apart, each text has 24 tokens of its own
+    # a bi-encoder has 24 tokens for each text
     done = model.predict_file("alike", source, tmp_path / "out.csv")
     assert [row[0] for row in values_of(tmp_path / "out.csv", "truncated")] == ["false", "false", "true", "false"]
 
@@ -146,13 +149,14 @@ def test_which_pairs_are_too_long_is_known_in_every_layout(model: Predictor, pla
     task = Task("x", Path(), kind="score", text=("a", "b"), label="l", range=(0.0, 1.0), max_length=12)
     pairs = Model(model.model.bert, {"x": task}, {"x": plan}, "test")
     texts = {"a": ["film " * i for i in range(14) for _ in range(14)], "b": ["dog " * i for i in range(14)] * 14}
-    answered = Answered(pairs, model.text, ["x"], texts)
-    list(answered)
+    found: dict[str, TaskPredictions] = {}
+    list(fill_tasks(pairs, model.tokenizer, {"x": task.text}, texts, found))
     alone = [
-        encode_for_task(pairs, "x", model.text, ([a], [b])).truncated == 1 for a, b in zip(*texts.values(), strict=True)
+        encode_for_task(pairs, "x", model.tokenizer, ([a], [b])).truncated == 1
+        for a, b in zip(*texts.values(), strict=True)
     ]
     assert 0 < sum(alone) < len(alone)
-    assert answered.given["x"].cut is not None and answered.given["x"].cut.tolist() == alone
+    assert found["x"].truncated is not None and found["x"].truncated.tolist() == alone
 
 
 def test_a_file_without_rows_gives_a_file_without_rows(model: Predictor, tmp_path: Path) -> None:
@@ -171,8 +175,8 @@ def test_what_the_tasks_cannot_do_together_is_refused(model: Predictor, tmp_path
     source = write_reviews(tmp_path / "in.csv", reviews(3))
     with pytest.raises(UserError, match="no column 'other'"):
         model.predict_file(["mood", "alike"], source, tmp_path / "out.csv")
-    with pytest.raises(UserError, match="answers of one task"):
-        model.bulk(["mood", "stars"], source, tmp_path / "out.csv", form="course")
+    with pytest.raises(UserError, match="predictions of one task"):
+        model.bulk(["mood", "stars"], source, tmp_path / "out.csv", output_format="course")
     with pytest.raises(UserError, match="Did you mean 'mood'"):
         model.predict_file(["mod"], source, tmp_path / "out.csv")
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
@@ -188,7 +192,7 @@ def test_chunks_end_by_rows_or_by_characters(tmp_path: Path, monkeypatch: pytest
     source = tmp_path / "in.csv"
     source.write_text("review\n" + "".join(f'"{text}"\n' for text in texts))
     found = list(chunks.read_chunks(ColumnReader(source, ["review"], "id")))
-    # 3 rows, one of them rejected; 1 + 9 characters; 1 + 50; what is left
+    # 3 rows, one of them rejected; 1 + 9 characters; 1 + 50; the rest
     assert [chunk.examples.texts[0] for chunk in found] == [["a", "b"], ["c", "123456789"], ["d", "e" * 50], ["f"]]
     assert [(reject.line, reject.reason) for chunk in found for reject in chunk.rejects] == [(4, "'review' is empty")]
 
@@ -196,9 +200,13 @@ def test_chunks_end_by_rows_or_by_characters(tmp_path: Path, monkeypatch: pytest
 def test_progress_reaches_the_end_of_the_input(model: Predictor, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(chunks, "CHUNK_ROWS", 20)
     source = write_reviews(tmp_path / "in.csv", reviews(50))
-    told = list(model.bulk(["mood"], source, tmp_path / "out.parquet"))
-    assert [event.done for event in told] == sorted(event.done for event in told)
-    assert (told[-1].done, told[-1].total, told[-1].unit) == (source.stat().st_size, source.stat().st_size, "bytes")
+    events = list(model.bulk(["mood"], source, tmp_path / "out.parquet"))
+    assert [event.done for event in events] == sorted(event.done for event in events)
+    assert (events[-1].done, events[-1].total, events[-1].unit) == (
+        source.stat().st_size,
+        source.stat().st_size,
+        "bytes",
+    )
     again = list(model.bulk(["mood"], tmp_path / "out.parquet", tmp_path / "again.csv"))
     assert (again[-1].done, again[-1].total, again[-1].unit) == (50, 50, "rows")
     assert (tmp_path / "again.csv").read_text() != ""
@@ -212,13 +220,13 @@ def journal_of(folder: Path, **options: Any) -> Journal:
 
 
 def test_a_torn_chunk_never_happened(tmp_path: Path) -> None:
-    """Cut at every byte of the three files: the chunks that are whole are kept, and nothing else."""
+    """Truncated at every byte of the three files: the complete chunks are kept, and nothing else."""
     journal = journal_of(tmp_path)
-    journal.append({"answered": 2}, b"one\n", b"")
-    journal.append({"answered": 3}, b"two\n", b"bad\n")
+    journal.append({"written": 2}, b"one\n", b"")
+    journal.append({"written": 3}, b"two\n", b"bad\n")
     journal.close()
     folder = tmp_path / "out.parts"
-    whole = {name: (folder / name).read_bytes() for name in ("answers", "rejects", "journal.jsonl")}
+    whole = {name: (folder / name).read_bytes() for name in ("output", "rejects", "journal.jsonl")}
     first = whole["journal.jsonl"].index(b"\n") + 1
     for name, content in whole.items():
         for size in range(len(content)):
@@ -226,19 +234,19 @@ def test_a_torn_chunk_never_happened(tmp_path: Path) -> None:
                 (folder / other).write_bytes(bytes_)
             (folder / name).write_bytes(content[:size])
             found = journal_of(tmp_path, resume=True)
-            enough = {"answers": size >= 4, "rejects": True, "journal.jsonl": size >= first}[name]
-            assert (found.chunks, found.totals["answered"]) == ((1, 2) if enough else (0, 0))
-            found.append({"answered": 3}, b"two\n", b"bad\n")
+            enough = {"output": size >= 4, "rejects": True, "journal.jsonl": size >= first}[name]
+            assert (found.chunks, found.totals["written"]) == ((1, 2) if enough else (0, 0))
+            found.append({"written": 3}, b"two\n", b"bad\n")
             found.close()
-            assert (folder / "answers").read_bytes() == (b"one\ntwo\n" if enough else b"two\n")
+            assert (folder / "output").read_bytes() == (b"one\ntwo\n" if enough else b"two\n")
 
 
 def test_a_flipped_bit_is_noticed(tmp_path: Path) -> None:
     journal = journal_of(tmp_path)
-    journal.append({"answered": 1}, b"one\n", b"")
-    journal.append({"answered": 1}, b"two\n", b"")
+    journal.append({"written": 1}, b"one\n", b"")
+    journal.append({"written": 1}, b"two\n", b"")
     journal.close()
-    (tmp_path / "out.parts/answers").write_bytes(b"one\ntwp\n")
+    (tmp_path / "out.parts/output").write_bytes(b"one\ntwp\n")
     assert journal_of(tmp_path, resume=True).chunks == 1
 
 
@@ -248,7 +256,7 @@ def test_another_job_is_refused_with_the_difference_shown(tmp_path: Path) -> Non
         Journal(tmp_path / "out.parts", {"input": {"sha256": "xyz"}, "threads": 1}, resume=True)
     assert caught.value.problem.splitlines()[1:] == ["  input.sha256: abc then, xyz now"]
     assert "--force" in caught.value.next_step
-    with pytest.raises(UserError, match="did not end"):
+    with pytest.raises(UserError, match="did not finish"):
         journal_of(tmp_path)
     assert Journal(tmp_path / "out.parts", {"input": {"sha256": "xyz"}}, replace=True).chunks == 0
 
@@ -273,7 +281,7 @@ def test_a_changed_call_is_not_resumed(
     asked: dict[str, Any] = {"tasks": ["mood"], "source": source, "output": output}
     begun = model.bulk(**asked)
     for event in begun:
-        if event.answered:
+        if event.written:
             break
     begun.journal.close()
     threads = torch.get_num_threads()
@@ -292,7 +300,7 @@ def test_a_changed_call_is_not_resumed(
     torch.set_num_threads(threads)
     write_reviews(source, reviews(50))
     *_, last = model.bulk(["mood"], source, output, resume=True)
-    assert (last.answered, last.before) == (50, 10)
+    assert (last.written, last.before) == (50, 10)
 
 
 def test_an_input_that_changes_while_it_is_read_gives_no_output(
@@ -307,7 +315,7 @@ def test_an_input_that_changes_while_it_is_read_gives_no_output(
     assert not (tmp_path / "out.csv").exists()
 
 
-def test_a_full_disk_keeps_what_was_done_and_says_how_to_go_on(
+def test_a_full_disk_keeps_what_was_done_and_says_how_to_resume(
     model: Predictor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chunks, "CHUNK_ROWS", 10)
@@ -327,12 +335,12 @@ def test_a_full_disk_keeps_what_was_done_and_says_how_to_go_on(
     assert "No space left on device" in caught.value.problem and "--resume" in caught.value.next_step
     monkeypatch.setattr(os, "fsync", sync)
     *_, last = model.bulk(["mood"], source, output, resume=True)
-    assert last.before >= 20 and last.answered == 50
+    assert last.before >= 20 and last.written == 50
 
 
 # ---- hostile text -------------------------------------------------------------------------------------
 
-# everything but halves of surrogate pairs and NUL, the troublemakers often
+# everything but halves of surrogate pairs and NUL; troublesome characters often
 TROUBLE = st.sampled_from([*"\r\n\t\",;'\\ \x85\u2028\ufeff\x0c=é🙂", "\r\n", '""', "a"])
 PIECES = st.one_of(TROUBLE, st.characters(exclude_categories=("Cs",), exclude_characters="\x00"))
 TEXTS = st.lists(PIECES, min_size=1, max_size=12).map("".join).filter(str.strip)
@@ -343,15 +351,16 @@ TEXTS = st.lists(PIECES, min_size=1, max_size=12).map("".join).filter(str.strip)
 @given(rows=st.lists(st.tuples(TEXTS, TEXTS), max_size=8), cut=st.integers(0, 8))
 def test_whatever_is_written_is_read_again(tmp_path: Path, ending: str, rows: list[tuple[str, str]], cut: int) -> None:
     path = tmp_path / f"rows.{ending}"
-    form = output_format_of(path)
+    output_format = output_format_of(path)
 
     def table(some: list[tuple[str, str]]) -> list[OutputColumn]:
         return [OutputColumn(name, "text", [row[i] for row in some]) for i, name in enumerate(("id", "review"))]
 
     (tmp_path / "appended").write_bytes(
-        form.opening(table([])) + b"".join(form.rows(table(some)) for some in (rows[:cut], rows[cut:]) if some)
+        output_format.header(table([]))
+        + b"".join(output_format.rows(table(some)) for some in (rows[:cut], rows[cut:]) if some)
     )
-    form.finish(tmp_path / "appended", path)
+    output_format.finish(tmp_path / "appended", path)
     if ending == "jsonl" and not rows:
         return
     found = [(values[1], values[0]) for _, values in ColumnReader(path, ["review"], "id", exact=True)]
@@ -386,7 +395,7 @@ def test_every_line_of_a_hostile_csv_is_in_exactly_one_row(tmp_path: Path, body:
 
 
 def covered_by(lines: list[str], line: int, fields: int) -> int:
-    """Where the row behind one with a wrong number of fields begins: csv says how far that one goes."""
+    """Where the row after one with a wrong number of fields begins: csv says where that one ends."""
     reader = csv.reader(io.StringIO("\n".join(lines[line - 1 :]), newline=""), strict=True)
     next(reader)
     return line + reader.line_num
@@ -456,7 +465,7 @@ def test_a_line_that_is_too_long_is_one_row(tmp_path: Path, ending: str, monkeyp
     if ending == "csv":
         assert good == {2: "good", 6: "fine"}
         assert found[3] == found[5] == reason and found[4] == f"broken quoting: {reason}"
-        # as long as a line may be, but it is the last one, so nobody knows that it ends
+        # as long as a line may be, but the last one: it might go on
         assert found[7] == reason
     else:
         assert good == {1: "good", 3: '"open', 5: "fine"}
@@ -492,22 +501,23 @@ def test_a_file_of_vectors_is_the_vectors_of_its_lines(
     texts = [*reviews(99), "", "Ünïcödé 🎈 \u2028 here"]
     source, output = tmp_path / "in.txt", tmp_path / "out.npy"
     source.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(texts).encode())
-    job = FileEmbedding(model.model.bert, model.text, source, output, normalize=True)
+    embedder = Embedder(model.model.bert, model.tokenizer, normalize=True)
+    job = FileEmbedding(embedder, source, output)
     for event in job:
-        if event.answered >= 60:
+        if event.written >= 60:
             break
     job.journal.close()
     assert not output.exists()
-    *_, last = FileEmbedding(model.model.bert, model.text, source, output, normalize=True, resume=True)
-    assert (last.before, last.answered) == (60, 101)
+    *_, last = FileEmbedding(embedder, source, output, resume=True)
+    assert (last.before, last.written) == (60, 101)
     vectors = np.load(output)
     assert vectors.dtype == np.float32
     np.testing.assert_allclose(vectors, model.embed(texts, normalize=True), atol=1e-5)
 
 
-def test_a_line_that_is_no_utf8_is_named_before_anything_is_done(model: Predictor, tmp_path: Path) -> None:
+def test_a_line_that_is_not_utf8_is_named_before_anything_is_done(model: Predictor, tmp_path: Path) -> None:
     source = tmp_path / "in.txt"
     source.write_bytes(b"fine\n" * 20_000 + b"caf\xe9\n")
     with pytest.raises(UserError, match="20001: not UTF-8"):
-        FileEmbedding(model.model.bert, model.text, source, tmp_path / "out.npy")
+        FileEmbedding(Embedder(model.model.bert, model.tokenizer), source, tmp_path / "out.npy")
     assert [path.name for path in tmp_path.iterdir()] == ["in.txt"]

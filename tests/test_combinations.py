@@ -80,8 +80,8 @@ def plan_of(chosen: dict[str, str]) -> TaskPlan:
 
 def readable(head: str, loss: str) -> bool:
     """Whether the loss can read what the head gives, where that depends on no setting."""
-    emits = getattr(HEADS[head], "emits", None)
-    return emits is None or emits in LOSSES[loss].reads  # type: ignore[attr-defined]
+    kind = getattr(HEADS[head], "output_kind", None)
+    return kind is None or kind in LOSSES[loss].accepts  # type: ignore[attr-defined]
 
 
 @cache
@@ -103,7 +103,7 @@ def possible() -> list[Choice]:
         for name in TASKS
         for pooling, pairing, head, loss in itertools.product(*list(CHOICES.values())[:4])
         # most combinations end here, before anything is built
-        if readable(head, loss) and accepted(name, POOLINGS[pooling].tokens, pairing, head, loss)  # type: ignore[attr-defined]
+        if readable(head, loss) and accepted(name, POOLINGS[pooling].per_token, pairing, head, loss)  # type: ignore[attr-defined]
     ]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minbert.comparison.caveats import other_amounts
+from minbert.comparison.caveats import budget_caveats
 from minbert.comparison.conclude import conclude
 from minbert.comparison.results import NO_EVIDENCE, TrialCost, TrialResult
 from tests.workbench import Minbert, demo_recipe, run_all
@@ -87,7 +87,7 @@ def test_what_makes_trainings_less_comparable_is_said(compared: Path, minbert: M
     shutil.copytree(compared, copy)
     trials = json.loads((copy / "compare.json").read_text(encoding="utf-8"))["trials"]
     run = {(trial["label"], trial["seed"]): copy / "trials" / trial["key"] for trial in trials}
-    damaged = run["alone: sentiment", 1] / "predictions" / "sentiment-dev.csv"
+    damaged = run["alone: sentiment", 1] / "predictions" / "sentiment-dev.npz"
     damaged.write_bytes(damaged.read_bytes()[:-40])
     about = run["demo", 0] / "run.json"
     said = json.loads(about.read_text(encoding="utf-8"))
@@ -95,12 +95,12 @@ def test_what_makes_trainings_less_comparable_is_said(compared: Path, minbert: M
     assert minbert("report", copy).code == 0
     found = conclude(copy)
     assert not found.complete and set(found.beside) == {"alone: sentiment"}
-    assert "not whole" in found.beside["alone: sentiment"][1]
+    assert "sentiment-dev.npz: damaged" in found.beside["alone: sentiment"][1]
     # the other seed still shows it
     assert [len(gain.alone.values) for gain in found.gains] == [1, 2, 2]
-    assert "The trainings are not all alike in their precisions: float32 (8), bfloat16 (1)." in found.caveats
+    assert "The training runs differ in precision: float32 (8), bfloat16 (1)." in found.caveats
     # seven steps are no five epochs of one each
-    assert any(said.startswith("alone: sentiment trained 5 steps where 7 were given") for said in found.caveats)
+    assert any(said.startswith("alone: sentiment trained for 5 steps of a budget of 7") for said in found.caveats)
 
 
 def test_of_one_seed_nothing_is_said_about_the_luck_of_seeds(compared: Path, minbert: Minbert, tmp_path: Path) -> None:
@@ -139,17 +139,17 @@ def test_a_recipe_whose_data_are_bad_fails_alone(tiny: Path, minbert: Minbert, t
 def test_a_training_that_did_not_get_its_time_is_pointed_out() -> None:
     cost = TrialCost(100.0, 10, 100, 5, 5, 1e6, 1e6)
     done = [TrialResult(name, name, 0, "finished", cost=cost) for name in ("long", "right", "short")]
-    said = list(other_amounts(done, {"long": (60.0, None), "right": (90.0, None), "short": (200.0, None)}))
+    said = list(budget_caveats(done, {"long": (60.0, None), "right": (90.0, None), "short": (200.0, None)}))
     assert [sentence.partition(":")[0] for sentence in said] == [
-        "long trained 100 s where 60 s were given",
-        "short trained 100 s where 200 s were given",
+        "long trained for 100 s of a budget of 60 s",
+        "short trained for 100 s of a budget of 200 s",
     ]
     # whole recipes have no time to keep to
-    assert not list(other_amounts(done, {"long": (None, None)}))
-    said = list(other_amounts(done, {"long": (None, 5), "right": (None, 10), "short": (None, 20)}))
+    assert not list(budget_caveats(done, {"long": (None, None)}))
+    said = list(budget_caveats(done, {"long": (None, 5), "right": (None, 10), "short": (None, 20)}))
     assert [sentence.partition(":")[0] for sentence in said] == [
-        "long trained 10 steps where 5 were given",
-        "short trained 10 steps where 20 were given",
+        "long trained for 10 steps of a budget of 5",
+        "short trained for 10 steps of a budget of 20",
     ]
 
 

@@ -113,6 +113,8 @@ def test_a_frozen_encoder_is_looked_at_too_and_left_as_it_was(tiny: Path) -> Non
     ready = prepare(demo_recipe(tiny, *EVERYTHING), None)
     model = ready.model
     model.set_trainable("top 1")
+    model.train()
+    modes = [module.training for module in model.modules()]
     trainable = [parameter.requires_grad for parameter in model.parameters()]
     model.bert.pooler.weight.grad = torch.ones_like(model.bert.pooler.weight)
     generator, everywhere = model.bert.dropout_generator.state(), torch.get_rng_state()
@@ -123,6 +125,7 @@ def test_a_frozen_encoder_is_looked_at_too_and_left_as_it_was(tiny: Path) -> Non
         assert gradient_cosines({"first": first, "again": again}).cosines["first again"] == pytest.approx(1, abs=1e-6)
         assert first[0] is not None and first[0].any()
     assert [parameter.requires_grad for parameter in model.parameters()] == trainable
+    assert [module.training for module in model.modules()] == modes
     assert torch.equal(model.bert.dropout_generator.state(), generator)
     assert torch.equal(torch.get_rng_state(), everywhere)
     assert all(torch.equal(tensor, weights[name]) for name, tensor in model.state_dict().items())

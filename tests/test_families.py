@@ -1,6 +1,7 @@
 """One contract for each family, run over its whole dict, and the numbers of its members worked by hand."""
 
 import math
+import re
 from pathlib import Path
 from typing import Any, get_args
 
@@ -16,14 +17,15 @@ from minbert.data.packed import Packed
 from minbert.encoder.bert import Bert, BertConfig
 from minbert.errors import UserError
 from minbert.model.heads import HEADS
-from minbert.model.heads.base import Emits, HeadContext
+from minbert.model.heads.base import HeadContext, OutputKind
 from minbert.model.heads.features import FEATURES
 from minbert.model.heads.linear import LinearHead
-from minbert.model.losses import DEFAULTS, LOSSES
+from minbert.model.losses import DEFAULT_LOSSES, LOSSES
 from minbert.model.losses.base import Loss
 from minbert.model.multitask import TaskModule
 from minbert.model.pairings import PAIRINGS
 from minbert.model.poolings import POOLINGS
+from minbert.training.registry import FAMILIES, Technique, list_techniques
 from tests.tiny import encoder_of
 
 # tests/test_objectives.py has what only trains the encoder
@@ -58,6 +60,16 @@ def close(actual: Tensor, expected: Any, within: float = 1e-6) -> bool:
 def seed() -> None:
     """Fresh parts draw their weights from torch's global generator."""
     torch.manual_seed(0)
+
+
+# ---- descriptions -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("each", list_techniques(), ids=lambda each: f"{each.family} {each.name}")
+def test_every_technique_is_described_by_a_plain_sentence_of_its_own(each: Technique) -> None:
+    assert FAMILIES[each.family][each.name].__dict__["__doc__"], "a docstring of the class, not of its module"
+    assert re.fullmatch(r"[A-Z1][^.]*(\([^)]*\))?\.", each.about), each.about
+    assert len([other for other in list_techniques() if other.about == each.about]) == 1
 
 
 # ---- poolings -----------------------------------------------------------------------------------------
@@ -119,7 +131,7 @@ def test_an_example_gets_the_same_output_alone_and_among_others(name: str) -> No
     head = head_of(name).eval()
     u_BD, v_BD = random(4, WIDTH, seed=1), random(4, WIDTH, seed=2)
     together_BO = head(u_BD, v_BD)
-    assert together_BO.shape == (4, 1) and head.emits in get_args(Emits)
+    assert together_BO.shape == (4, 1) and head.output_kind in get_args(OutputKind)
     for i in range(4):
         assert close(head(u_BD[i : i + 1], v_BD[i : i + 1]), together_BO[i : i + 1])
 
@@ -214,8 +226,8 @@ def tasks_for(name: str) -> list[Task]:
 
 def outputs_for(loss: Loss) -> Tensor:
     """Six examples as a head could give them."""
-    output_BO = random(6, loss.outputs)
-    return output_BO.sort(1, descending=True).values if "ordered" in loss.reads else output_BO
+    output_BO = random(6, loss.num_outputs)
+    return output_BO.sort(1, descending=True).values if "ordinal_logits" in loss.accepts else output_BO
 
 
 @pytest.mark.parametrize("name", ANSWERING_LOSSES)
@@ -248,7 +260,7 @@ def test_answers_are_probabilities_or_scores_within_the_range(name: str) -> None
 
 
 def test_the_default_loss_of_each_kind_accepts_its_tasks() -> None:
-    assert classes(5) in tasks_for(DEFAULTS["classify"]) and SCORE in tasks_for(DEFAULTS["score"])
+    assert classes(5) in tasks_for(DEFAULT_LOSSES["classify"]) and SCORE in tasks_for(DEFAULT_LOSSES["score"])
 
 
 # two examples, probabilities (1/4, 3/4) and (1/2, 1/2)
@@ -322,33 +334,33 @@ BERT = Bert(
             SCORE,
             TaskPlan(head="cosine", pairing="cross_encoder"),
             "x.toml: task 'alike': head 'cosine': needs two vectors: "
-            'set pairing = "bi_encoder", or take the head "linear"',
+            'set pairing = "bi_encoder", or use the head "linear"',
         ),
         (
             classes(2),
             TaskPlan(head="cosine", pairing="bi_encoder"),
-            "x.toml: task 'some': head 'cosine': gives a score, but the task is of kind \"classify\": "
-            'take the head "linear"',
+            "x.toml: task 'some': head 'cosine': outputs a score, but the task is of kind \"classify\": "
+            'use the head "linear"',
         ),
         (
             classes(5),
             TaskPlan(loss="bce"),
-            "x.toml: task 'some': loss 'bce': is for tasks with two labels; take the loss 'cross_entropy'",
+            "x.toml: task 'some': loss 'bce': is for tasks with two labels; use the loss 'cross_entropy'",
         ),
         (
             classes(2),
             TaskPlan(loss="mse"),
-            "x.toml: task 'some': loss 'mse': is for tasks of kind \"score\"; take the loss 'cross_entropy'",
+            "x.toml: task 'some': loss 'mse': is for tasks of kind \"score\"; use the loss 'cross_entropy'",
         ),
         (
             SCORE,
             TaskPlan(loss="cross_entropy"),
-            "x.toml: task 'alike': loss 'cross_entropy': is for tasks of kind \"classify\"; take the loss 'mse'",
+            "x.toml: task 'alike': loss 'cross_entropy': is for tasks of kind \"classify\"; use the loss 'mse'",
         ),
         (
             SCORE,
             TaskPlan(loss="bce"),
-            "x.toml: task 'alike': loss 'bce': is for tasks with two labels; take the loss 'cross_entropy'",
+            "x.toml: task 'alike': loss 'bce': is for tasks with two labels; use the loss 'cross_entropy'",
         ),
         (
             SCORE,
@@ -370,4 +382,4 @@ def test_every_pairing_pooling_and_kind_of_task_fit_together(task: Task, pairing
     parts = TaskModule(BERT, task, TaskPlan(pairing=pairing, pooling=pooling), "x.toml")
     two = task.paired and parts.layout == "bi_encoder"
     output_BO = parts(random(sum(LENGTHS), 8), packed_of(LENGTHS))
-    assert output_BO.shape == (2 if two else 4, parts.loss.outputs)
+    assert output_BO.shape == (2 if two else 4, parts.loss.num_outputs)

@@ -209,9 +209,9 @@ def test_a_checkpoint_that_was_loaded_can_be_replaced_on_windows(tmp_path: Path)
 
 
 def test_a_process_that_died_is_described_without_signals_that_windows_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    from minbert.comparison.engines.local import how_it_died
+    from minbert.comparison.engines.local import death_reason
 
     monkeypatch.delattr(signal, "SIGKILL", raising=False)
-    assert "memory runs out" in how_it_died(-9)
-    assert "SIGTERM" in how_it_died(-15)
-    assert "exit code 3" in how_it_died(3)
+    assert "memory runs out" in death_reason(-9)
+    assert "SIGTERM" in death_reason(-15)
+    assert "exit code 3" in death_reason(3)

@@ -90,7 +90,7 @@ def test_a_raw_cosine_is_in_no_range() -> None:
     head = head_of({"name": "cosine", "scaling": "raw"}, width=2)
     # (1, 2) . (4, 1) / (sqrt 5 sqrt 17) = 6 / sqrt 85; (1, 2) . (-2, 1) = 0; against itself turned round: -1
     found = head(U.expand(3, 2), torch.cat([V, torch.tensor([[-2.0, 1.0], [-1.0, -2.0]])]))
-    assert close(found, [[6 / math.sqrt(85)], [0.0], [-1.0]]) and head.emits == "cosine"
+    assert close(found, [[6 / math.sqrt(85)], [0.0], [-1.0]]) and head.output_kind == "cosine"
 
 
 def test_cosine_drops_out_of_the_vectors_only_while_training() -> None:
@@ -280,43 +280,48 @@ def test_the_reports_combinations_learn_and_answer(task: Any, plan: TaskPlan) ->
         (
             classes(5),
             TaskPlan(head="ordinal"),
-            "task 'some': the head 'ordinal' gives ordered log-odds, which the loss 'cross_entropy' cannot read.",
+            "task 'some': the head 'ordinal' outputs ordinal logits, which the loss 'cross_entropy' does not accept.\n"
+            "Use another loss, or a head that outputs logits.",
         ),
         (
             classes(5),
             TaskPlan(loss="ordinal"),
-            "task 'some': the head 'linear' gives free numbers, which the loss 'ordinal' cannot read.",
+            "task 'some': the head 'linear' outputs logits, which the loss 'ordinal' does not accept.\n"
+            "Use another loss, or a head that outputs ordinal logits.",
         ),
         (
             SCORE,
             apart(head={"name": "cosine", "scaling": "raw"}),
-            "task 'alike': the head 'cosine' gives a bare cosine, which the loss 'mse' cannot read.",
+            "task 'alike': the head 'cosine' outputs a cosine, which the loss 'mse' does not accept.\n"
+            "Use another loss, or a head that outputs logits or a score within the task's range.",
         ),
         (
             SCORE,
             apart(head="projected_cosine", loss="sigmoid_mse"),
-            "task 'alike': the head 'projected_cosine' gives a finished score, "
-            "which the loss 'sigmoid_mse' cannot read.",
+            "task 'alike': the head 'projected_cosine' outputs a score within the task's range, "
+            "which the loss 'sigmoid_mse' does not accept.\n"
+            "Use another loss, or a head that outputs logits.",
         ),
         (
             SCORE,
             TaskPlan(pairing="cross_encoder", head="difference"),
-            "task 'alike': head 'difference': needs two vectors: set pairing = \"bi_encoder\", or take the head \"linear\"",
+            "task 'alike': head 'difference': needs two vectors: "
+            'set pairing = "bi_encoder", or use the head "linear"',
         ),
         (
             classes(2),
             apart(head="dot"),
-            "task 'some': head 'dot': gives one number, but the loss wants 2: take another head, or the loss 'bce'",
+            "task 'some': head 'dot': outputs one number, but the loss needs 2: use another head, or the loss 'bce'",
         ),
         (
             SCORE,
             apart(head={"name": "dot", "size": 0}),
-            "task 'alike': head 'dot': size 0 is not a width: it is at least 1",
+            "task 'alike': head 'dot': size must be at least 1, not 0",
         ),
         (
             SCORE,
             apart(head={"name": "two_layer", "hidden": -1}),
-            "task 'alike': head 'two_layer': hidden -1 is not a width: it is at least 1",
+            "task 'alike': head 'two_layer': hidden must be at least 1, not -1",
         ),
         (
             SCORE,

@@ -229,7 +229,7 @@ def test_ordinal_with_class_weights_is_a_weighted_mean() -> None:
 
 @pytest.mark.parametrize("task", [SCORE, classes(2)], ids=["scores", "two labels"])
 def test_ordinal_needs_three_labels(task: Any) -> None:
-    with pytest.raises(UserError, match="loss 'ordinal': is for tasks with three or more labels in order"):
+    with pytest.raises(UserError, match="loss 'ordinal': is for tasks with three or more ordered labels"):
         loss_of("ordinal", task)
 
 

@@ -13,7 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from minbert.data.packed import Packed
 from minbert.encoder.bert import Bert, Reads
-from minbert.encoder.device import matrix_rate, matrix_work
+from minbert.encoder.device import forward_flops, matmul_flops_per_second
 from minbert.encoder.precision import best_dtype, bf16_speed, machine_key, try_bf16
 from minbert.errors import UserError
 from tests.tiny import tiny_config
@@ -27,7 +27,7 @@ def test_the_work_is_what_torch_counts(reads: Reads) -> None:
     counter = FlopCounterMode(display=False)
     with counter, torch.no_grad():
         Bert(config).eval()(packed, reads)
-    assert matrix_work(config, packed, reads) == counter.get_total_flops()
+    assert forward_flops(config, packed, reads) == counter.get_total_flops()
 
 
 CPU = torch.device("cpu")
@@ -97,5 +97,5 @@ def test_what_auto_chooses_here_works_here() -> None:
 
 
 def test_the_rate_is_that_of_a_computer() -> None:
-    rate = matrix_rate(384, 1536, torch.float32, torch.device("cpu"))
+    rate = matmul_flops_per_second(384, 1536, torch.float32, torch.device("cpu"))
     assert 1e8 < rate < 1e15

@@ -1,4 +1,4 @@
-"""Teachers, soups: what one model takes from others."""
+"""Teachers, soups, ensembles: one model from several."""
 
 import json
 import math
@@ -41,23 +41,22 @@ def test_the_distance_to_a_teacher_by_hand() -> None:
     assert distance(own, theirs, 2.0).item() == pytest.approx(0.443776, abs=1e-5)
     assert distance(theirs, theirs, 2.0).item() == pytest.approx(0, abs=1e-6)
     assert distance(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]), 2.0).item() == 2.0
-    # an impossible label of the teacher's is no infinity
+    # a probability of 0 does not give infinity
     assert math.isfinite(distance(own, torch.tensor([[1.0, 0.0]]), 2.0).item())
 
 
-def test_teachers_are_averaged_over_those_that_have_the_task_on_the_very_rows(runs: list[Path], tiny: Path) -> None:
+def test_teachers_are_averaged_over_those_that_have_the_task_on_the_same_rows(runs: list[Path], tiny: Path) -> None:
     ready = prepare(demo_recipe(tiny), None)
     name, part = "sentiment", ready.train["sentiment"]
     teachers = Teachers(
         Distillation(teachers=tuple(map(str, runs))), {name: ready.tasks[name]}, {name: part.examples.texts}, "x.toml"
     )
-    batch = ready.learning.loaders[name].draw(8, 128)
+    batch = ready.setup.loaders[name].draw(8, 128)
     singles = []
     for run in runs:
-        model, text = load_model(run)
         texts = [part.examples.texts[0][row] for row in batch.rows_B]
-        answers = Predictor([Member.whole(model, text)]).predict(name, texts)
-        singles.append([list((answer.probabilities or {}).values()) for answer in answers])
+        predictions = Predictor([Member.with_all_tasks(*load_model(run))]).predict(name, texts)
+        singles.append([list((each.probabilities or {}).values()) for each in predictions])
     expected = np.mean(singles, axis=0)
     assert teachers.predict(batch).numpy() == pytest.approx(expected, abs=1e-5)
 
@@ -67,7 +66,7 @@ def test_the_teachers_weight_goes_from_start_to_end_over_the_stage(runs: list[Pa
     name = "similarity"
     texts = {name: ready.train[name].examples.texts}
     teachers = Teachers(Distillation(teachers=(str(runs[0]),), start=0.8, end=0.2), ready.tasks, texts, "x.toml")
-    batch = ready.learning.loaders[name].draw(8, 128)
+    batch = ready.setup.loaders[name].draw(8, 128)
     ready.model.eval()
     output, loss, by_labels = ready.model(batch), ready.model.task(name).loss, torch.tensor(10.0)
     by_teachers = (loss.predict(output) - teachers.predict(batch)).square().mean()
@@ -76,12 +75,12 @@ def test_the_teachers_weight_goes_from_start_to_end_over_the_stage(runs: list[Pa
         assert blended.item() == pytest.approx((weight * by_teachers + (1 - weight) * 10).item(), rel=1e-5)
 
 
-def test_a_student_comes_to_answer_as_its_teacher_does(runs: list[Path], tiny: Path) -> None:
+def test_a_student_learns_to_predict_as_its_teacher_does(runs: list[Path], tiny: Path) -> None:
     stage = f'stages=[{{epochs = 1, steps_per_epoch = 60, distillation = {{teachers = ["{runs[0]}"], end = 1.0}}}}]'
     recipe = demo_recipe(tiny, 'tasks=["sentiment"]', stage, "seed=7", "optimizer.learning_rate=1e-3")
     ready = prepare(recipe, None)
-    teachers = ready.learning.teachers[0]
-    batch = ready.learning.loaders["sentiment"].draw(64, 128)
+    teachers = ready.setup.teachers[0]
+    batch = ready.setup.loaders["sentiment"].draw(64, 128)
 
     def apart() -> float:
         ready.model.eval()
@@ -89,7 +88,7 @@ def test_a_student_comes_to_answer_as_its_teacher_does(runs: list[Path], tiny: P
             return distance(ready.model.predict(batch), teachers.predict(batch), 1.0).item()
 
     before = apart()
-    for _ in Loop(ready.model, ready.learning):
+    for _ in Loop(ready.model, ready.setup):
         pass
     assert apart() < before / 2
 
@@ -107,7 +106,7 @@ def test_a_teacher_without_the_task_or_with_other_labels_is_refused(runs: list[P
 # ---- soups --------------------------------------------------------------------------------------------
 
 
-def test_a_soup_has_the_mean_of_the_weights_and_answers(runs: list[Path], tmp_path: Path) -> None:
+def test_a_soup_has_the_mean_of_the_weights(runs: list[Path], tmp_path: Path) -> None:
     make_soup(runs, tmp_path / "soup")
     first, second, mean = (load_model(path)[0].state_dict() for path in (*runs, tmp_path / "soup"))
     for name, tensor in mean.items():
@@ -120,46 +119,46 @@ def test_runs_of_other_shapes_make_no_soup(runs: list[Path], tmp_path: Path) -> 
     run_all(demo_recipe(backbone, 'tasks=["sentiment"]'), tmp_path / "other")
     with pytest.raises(UserError, match="not of the same shape"):
         make_soup([runs[0], tmp_path / "other"], tmp_path / "soup")
-    with pytest.raises(UserError, match="less than two runs"):
+    with pytest.raises(UserError, match="Fewer than two runs"):
         make_soup(runs[:1], tmp_path / "soup")
     assert not (tmp_path / "soup").exists()
 
 
 # ---- ensembles ----------------------------------------------------------------------------------------
 
-ASKED = {
+QUESTIONS = {
     "sentiment": ["A wonderful film.", "Dull and far too long.", "It opens at nine."],
     "similarity": [("A dog runs.", "A dog is running."), ("A dog runs.", "The bank is closed.")],
 }
 
 
 def numbers(model: Predictor, task: str) -> list[list[float]]:
-    found = model.predict(task, ASKED[task])  # type: ignore[arg-type]
+    found = model.predict(task, QUESTIONS[task])  # type: ignore[arg-type]
     return [[each.score] if each.score is not None else list((each.probabilities or {}).values()) for each in found]
 
 
-def test_an_ensemble_gives_the_mean_of_its_members_answers(runs: list[Path], tmp_path: Path) -> None:
+def test_an_ensemble_gives_the_mean_of_its_members_predictions(runs: list[Path], tmp_path: Path) -> None:
     who = make_ensemble(runs, tmp_path / "both")
     assert who["sentiment"] == runs
     members, together = [load_predictor(run) for run in runs], load_predictor(tmp_path / "both")
-    for task in ASKED:
+    for task in QUESTIONS:
         mean = np.mean([numbers(member, task) for member in members], axis=0)
         assert np.allclose(numbers(together, task), mean, atol=1e-6)
         assert not np.allclose(numbers(members[0], task), mean, atol=1e-6)
 
 
-def test_an_ensemble_answers_files_as_it_answers_texts(runs: list[Path], tmp_path: Path) -> None:
+def test_an_ensemble_predicts_files_as_it_predicts_texts(runs: list[Path], tmp_path: Path) -> None:
     make_ensemble(runs, tmp_path / "both")
-    source = write_csv(tmp_path / "in.csv", "sentence", [f'"{text}"' for text in ASKED["sentiment"]])
+    source = write_csv(tmp_path / "in.csv", "sentence", [f'"{text}"' for text in QUESTIONS["sentiment"]])
     model = load_predictor(tmp_path / "both")
     done = model.predict_file("sentiment", source, tmp_path / "out.jsonl")
-    assert done.answered == 3
+    assert done.written == 3
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
     expected = [max(probabilities) for probabilities in numbers(model, "sentiment")]
     assert [row["probability"] for row in rows] == pytest.approx(expected, abs=1e-6)
 
 
-def test_single_task_runs_make_one_that_answers_all_and_is_measured_like_a_run(
+def test_single_task_runs_make_one_that_predicts_all_and_is_evaluated_like_a_run(
     tiny: Path, tmp_path: Path, minbert: Minbert
 ) -> None:
     for task in ("sentiment", "similarity"):
@@ -172,7 +171,7 @@ def test_single_task_runs_make_one_that_answers_all_and_is_measured_like_a_run(
         assert found[run.name] == pytest.approx(read_run(run)["scores"][run.name])
 
 
-def test_the_best_run_of_each_task_answers_it(runs: list[Path], tmp_path: Path) -> None:
+def test_the_best_run_of_each_task_predicts_it(runs: list[Path], tmp_path: Path) -> None:
     who = make_ensemble(runs, tmp_path / "best", best=True)
     for task, metric in (("sentiment", "accuracy"), ("similarity", "pearson")):
         scores = {run: read_run(run)["scores"][task][metric] for run in runs}

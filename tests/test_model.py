@@ -33,8 +33,8 @@ def model_of(**plans: TaskPlan) -> Model:
 
 
 def answers(model: Model, name: str, folder: Path, texts: tuple[list[str], ...] = TEXTS) -> torch.Tensor:
-    text = tiny_tokenizer(folder)
-    sequences = encode_texts(text, texts[: len(TASKS[name].text)], model.task(name).layout, 32)
+    tokenizer = tiny_tokenizer(folder)
+    sequences = encode_texts(tokenizer, texts[: len(TASKS[name].text)], model.task(name).layout, 32)
     with torch.no_grad():
         return model.eval()(collate(name, sequences, None, np.arange(3)))
 
@@ -52,7 +52,7 @@ def test_a_symmetric_pair_is_the_mean_of_both_orders(pairing: str, tmp_path: Pat
 
 
 def test_only_pairs_can_be_symmetric() -> None:
-    with pytest.raises(UserError, match="task 'mood': only pairs can be symmetric"):
+    with pytest.raises(UserError, match="task 'mood': only tasks with text pairs can be symmetric"):
         model_of(mood=TaskPlan(symmetric=True))
 
 
@@ -119,7 +119,7 @@ def test_both_tasks_teach_what_they_share(tmp_path: Path) -> None:
     assert gradients[0].any() and gradients[1].any() and not torch.equal(*gradients)
     model.set_trainable("heads")
     assert weight.requires_grad
-    assert model.task("same").borrowed == model.task("alike").borrowed == (model.shared["shared_meet"],)
+    assert model.task("same").shared_modules == model.task("alike").shared_modules == (model.shared["shared_meet"],)
 
 
 def test_what_is_shared_is_one_tensor_after_saving_and_loading(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_what_is_shared_is_one_tensor_after_saving_and_loading(tmp_path: Path) -
     again, _ = load_model(tmp_path, "fp32")
     for name in ("same", "alike"):
         assert torch.equal(answers(again, name, tmp_path), answers(model, name, tmp_path))
-        assert again.task(name).borrowed[-1] is again.shared["shared_meet"]
+        assert again.task(name).shared_modules[-1] is again.shared["shared_meet"]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_one_name_for_two_layers_is_refused(plan: TaskPlan, reason: str) -> None
 
 @pytest.mark.parametrize("plan", [TaskPlan(shared_layer="a.b"), crossed(shared="a.b")])
 def test_a_name_with_a_dot_is_refused(plan: TaskPlan) -> None:
-    with pytest.raises(UserError, match=r"'a\.b' is no name of a shared layer"):
+    with pytest.raises(UserError, match=r"the name of a shared layer must not contain a dot: 'a\.b'"):
         model_of(same=plan)
 
 

@@ -17,7 +17,7 @@ from minbert.config.schema import build_technique
 from minbert.config.task import Task
 from minbert.data.batch import Batch, encode_texts
 from minbert.data.packed import Packed
-from minbert.encoder.bert import NO_PORTS, SpecialTokens
+from minbert.encoder.bert import NO_HOOKS, SpecialTokens
 from minbert.encoder.dropout import Dropout, DropoutGenerator, dropout_rate
 from minbert.errors import UserError
 from minbert.model.heads.base import HeadContext
@@ -146,7 +146,7 @@ def test_a_text_twice_gives_two_vectors_that_only_dropout_tells_apart(tmp_path: 
     for rates, training in (((), True), ((0.1, 0.5), True), ((), False)):
         pairing = SimCse(bert, FIVE, rates=rates).train(training)
         bert.train(training)
-        one_TD, other_TD = pairing.encode(bert, packed, "all", NO_PORTS).chunk(2)
+        one_TD, other_TD = pairing.encode(bert, packed, "all", NO_HOOKS).chunk(2)
         assert torch.allclose(one_TD, other_TD, atol=1e-6) != training
 
 
@@ -190,7 +190,7 @@ def test_first_words_then_the_tasks(tiny: Path, tmp_path: Path) -> None:
     assert set(finished.scores) == {"sentiment", "paraphrase", "similarity"}
     model = minbert.load(tmp_path / "run")
     assert set(model.tasks) == set(finished.scores)
-    with pytest.raises(UserError, match="no task 'words' that answers"):
+    with pytest.raises(UserError, match="no task 'words' that it can predict"):
         model.predict("words", ["a text"])
     assert (tmp_path / "run/predictions/sentiment-dev.csv").is_file()
     assert not (tmp_path / "run/predictions/words-dev.csv").exists()

@@ -13,8 +13,8 @@ import torch
 from minbert.config.recipe import Optimizer, Stage
 from minbert.encoder.bert import Bert, BertConfig
 from minbert.model.multitask import Model
-from minbert.training.loop import clip
-from minbert.training.optim import AdamW, FusedAdamW, make_optimizer, moments, restore_moments, set_rates
+from minbert.training.loop import clip_gradients
+from minbert.training.optim import AdamW, FusedAdamW, make_optimizer, set_learning_rates
 from minbert.training.prepare import prepare
 from minbert.training.schedules import SCHEDULES
 from tests.workbench import demo_recipe
@@ -57,12 +57,28 @@ def test_adamw_first_step_by_hand() -> None:
     assert weight.item() == pytest.approx(0.863653, abs=1e-6)
 
 
-def test_adamw_without_bias_correction_by_hand() -> None:
-    # 1 - 0.1 * 0.2 / sqrt(0.004) = 0.683772
+@pytest.mark.parametrize(
+    ("correct_bias", "after_1", "after_2"),
+    [
+        # g = 2: m = 0.2, v = 0.004; m / sqrt(v) = 3.162278. g = -1: m = 0.08, v = 0.004996; m / sqrt(v) = 1.131823
+        # without correction: 1 - 0.1 * 3.162278, then less 0.1 * 1.131823
+        (False, 0.683772, 0.570590),
+        # times sqrt(0.001) / 0.1 = 0.316228, then times sqrt(0.001999) / 0.19 = 0.235317
+        (True, 0.9, 0.873366),
+    ],
+)
+@pytest.mark.parametrize("in_group", [False, True])
+def test_adamw_with_and_without_bias_correction_by_hand(
+    correct_bias: bool, after_1: float, after_2: float, in_group: bool
+) -> None:
     weight = torch.tensor([1.0], dtype=torch.float64, requires_grad=True)
-    weight.grad = torch.tensor([2.0], dtype=torch.float64)
-    AdamW([{"params": [weight], "correct_bias": False}], lr=0.1, eps=0.0).step()
-    assert weight.item() == pytest.approx(1 - 0.1 * 0.2 / math.sqrt(0.004), abs=1e-12)
+    # a group's own setting wins over the constructor's
+    params: Any = [{"params": [weight], "correct_bias": correct_bias}] if in_group else [weight]
+    optimizer = AdamW(params, 0.1, (0.9, 0.999), 0.0, 0.0, correct_bias != in_group)
+    for gradient, expected in [(2.0, after_1), (-1.0, after_2)]:
+        weight.grad = torch.tensor([gradient], dtype=torch.float64)
+        optimizer.step()
+        assert weight.item() == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("weight_decay", [0.0, 0.1])
@@ -79,7 +95,7 @@ def test_an_optimizer_goes_on_from_what_another_remembered(make: Any) -> None:
         weight.grad = torch.full((2, 2), 1.0 + number)
         optimizer.step()
     after = make([second], lr=0.1)
-    restore_moments(after, moments(before))
+    after.load_state_dict(before.state_dict())
     second.grad = torch.full((2, 2), 2.0)
     after.step()
     assert torch.equal(first, second)
@@ -107,6 +123,13 @@ def test_training_leaves_torchs_compiler_alone(tiny: Path, tmp_path: Path) -> No
     assert "compiler False" in said.stdout
 
 
+def test_the_fused_form_always_corrects_the_bias() -> None:
+    weight = torch.ones(1, requires_grad=True)
+    weight.grad = torch.ones(1)
+    with pytest.raises(ValueError, match="use AdamW for correct_bias=False"):
+        FusedAdamW([weight], correct_bias=False).step()
+
+
 def test_adamw_refuses_nonsense() -> None:
     with pytest.raises(ValueError, match="betas"):
         AdamW([torch.zeros(1, requires_grad=True)], betas=(0.9, 1.0))
@@ -119,7 +142,7 @@ def model(tiny: Path) -> Model:
 
 def test_biases_and_norms_do_not_decay_and_heads_may_learn_faster(model: Model) -> None:
     optimizer = make_optimizer(model, Optimizer(weight_decay=0.3))
-    set_rates(optimizer, 1.0, 7.0)
+    set_learning_rates(optimizer, 1.0, 7.0)
     found = {id(p): (group["lr"], group["weight_decay"]) for group in optimizer.param_groups for p in group["params"]}
     assert len(found) == len(list(model.parameters()))
     for name, parameter in model.named_parameters():
@@ -130,7 +153,7 @@ def test_biases_and_norms_do_not_decay_and_heads_may_learn_faster(model: Model) 
 
 def test_layer_decay_slows_the_lower_layers(model: Model) -> None:
     optimizer = make_optimizer(model, Optimizer(layer_decay=0.5))
-    set_rates(optimizer, 1.0, 1.0)
+    set_learning_rates(optimizer, 1.0, 1.0)
     rate = {id(p): group["lr"] for group in optimizer.param_groups for p in group["params"]}
     bert = model.bert
     # the top of the 2 layers learns as fast as the heads, the lower half as fast, the embeddings a quarter
@@ -147,7 +170,7 @@ def test_a_parameter_without_a_gradient_neither_moves_nor_decays(implementation:
     model.still, model.moving, model.bert = still, moving, Bert(BertConfig(1, 4, 1, 4, 5, 5))
     settings = Optimizer(implementation=implementation, weight_decay=0.5)
     optimizer = make_optimizer(model, settings)  # type: ignore[arg-type]
-    set_rates(optimizer, 0.1, 0.1)
+    set_learning_rates(optimizer, 0.1, 0.1)
     moving.grad = torch.ones(2, 2)
     optimizer.step()
     assert (still == 1).all() and (moving < 1).all()
@@ -171,22 +194,22 @@ def test_the_adjusting_rate_rises_with_falling_losses_up_to_its_maximum_and_fall
     schedule = SCHEDULES["adjusting"](0.0, 1e-5, maximum=1.2e-5)
     rates = [1e-5 * schedule.factor(1, 10)]
     for loss in (1.0, 0.9, 0.95, 0.8, 0.7):
-        schedule.epoch_ended(loss)
+        schedule.after_epoch(loss)
         rates.append(1e-5 * schedule.factor(5, 10))
     assert rates == pytest.approx([1e-5, 1e-5, 1.2e-5, 0.6e-5, 0.9e-5, 1.2e-5])
     other = SCHEDULES["adjusting"](0.0, 1e-5, maximum=1.2e-5)
     other.restore(json.loads(json.dumps(schedule.state())))
     for each in (schedule, other):
-        each.epoch_ended(0.9)
+        each.after_epoch(0.9)
     assert other.factor(6, 10) == schedule.factor(6, 10) == pytest.approx(0.6)
 
 
 def test_clipping_bounds_the_norm_of_all_gradients() -> None:
     parameters = [torch.nn.Parameter(torch.zeros(2)) for _ in range(2)]
     parameters[0].grad, parameters[1].grad = torch.tensor([3.0, 0.0]), torch.tensor([0.0, 4.0])
-    clip(parameters, 0.0)
+    clip_gradients(parameters, 0.0)
     assert parameters[1].grad[1] == 4
-    clip(parameters, 1.0)
+    clip_gradients(parameters, 1.0)
     # the norm was 5
     assert parameters[0].grad[0] == pytest.approx(0.6, abs=1e-5)
     assert parameters[1].grad[1] == pytest.approx(0.8, abs=1e-5)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minbert.comparison.published import METRICS, Row, choose_rows, overall_of, read_published
+from minbert.comparison.published import REPORT_METRICS, PublishedRow, choose_rows, published_overall, read_published
 from minbert.config.loading import read_recipe, shipped_recipes
 from minbert.config.recipe import Recipe
 from minbert.encoder.bert import CONFIGS, BertConfig
@@ -57,12 +57,12 @@ def test_every_row_has_its_recipe_and_every_recipe_its_row() -> None:
     assert not named & extra
     for row in ROWS.values():
         assert set(row.compose.values()) <= set(ROWS)
-        assert set(row.compose) | set(row.recipes) <= set(METRICS)
+        assert set(row.compose) | set(row.recipes) <= set(REPORT_METRICS)
         assert row.id[0] == next(iter(row.models.values()), f"papers/{row.id}").split("/")[1][0]
 
 
 def test_the_common_formula_on_every_row_that_has_all_three_figures() -> None:
-    found = {name: overall_of(row.figures) for name, row in ROWS.items()}
+    found = {name: published_overall(row.figures) for name, row in ROWS.items()}
     assert {name: value for name, value in found.items() if value is not None} == pytest.approx(OVERALL, abs=5e-5)
 
 
@@ -73,7 +73,7 @@ def test_printed_overall_scores_are_what_the_report_made_them_of() -> None:
             assert row.printed == pytest.approx(sum(row.figures.values()) / 3, abs=1e-3), row.id
         # report E's own three figures do not give what it prints for e5
         if row.printed_as == "formula" and row.id != "e5":
-            assert row.printed == pytest.approx(overall_of(row.figures), abs=6e-4), row.id
+            assert row.printed == pytest.approx(published_overall(row.figures), abs=6e-4), row.id
 
 
 def test_a_row_brings_the_rows_that_it_is_composed_of() -> None:
@@ -141,7 +141,7 @@ def test_settings_that_the_reports_name() -> None:
         epochs = sum(stage.epochs for stage in recipe.stages)
         rate, head_rate = recipe.stages[-1].rates(recipe.optimizer)
         assert rate == head_rate
-        return epochs, rate, [recipe.tasks[task].batch_size for task in METRICS]
+        return epochs, rate, [recipe.tasks[task].batch_size for task in REPORT_METRICS]
 
     assert said(f"{B}/multitask-joined") == (10, 1e-5, [64, 16, 64])
     assert said(f"{B}/heads-only") == (10, 1e-3, [64, 16, 64])
@@ -173,8 +173,8 @@ def shortened(name: str, backbone: Path) -> Recipe:
 def test_all_its_stages_train(name: str, tiny: Path, data: Path) -> None:
     recipe = shortened(name, tiny)
     ready = prepare(recipe, data)
-    steps = list(Loop(ready.model, ready.learning))
-    assert [step.number for step in steps] == list(range(1, ready.learning.steps + 1))
+    steps = list(Loop(ready.model, ready.setup))
+    assert [step.number for step in steps] == list(range(1, ready.setup.steps + 1))
     assert {step.stage for step in steps} == set(range(len(recipe.stages)))
     learned = {task for step in steps for task in step.losses}
     assert learned <= set(recipe.tasks)
@@ -187,7 +187,7 @@ def test_it_becomes_a_run_with_scores_of_the_three_tasks(name: str, tiny: Path, 
     *_, finished = start_run(shortened(name, tiny), tmp_path / "run", data_root=data)
     assert isinstance(finished, Finished)
     # without those that only train the encoder
-    assert {task: next(iter(found)) for task, found in finished.scores.items()} == METRICS
+    assert {task: next(iter(found)) for task, found in finished.scores.items()} == REPORT_METRICS
 
 
 # ---- docs/recipes.md ----------------------------------------------------------------------------------
@@ -197,14 +197,14 @@ DOCS = Path(__file__).parents[1] / "docs/recipes.md"
 
 def shipped_table() -> str:
     """Every shipped recipe with what it is, its row, and what is published of it."""
-    rows: dict[str, list[Row]] = {}
+    rows: dict[str, list[PublishedRow]] = {}
     for row in ROWS.values():
         for recipe in set(row.models.values()):
             rows.setdefault(recipe, []).append(row)
     lines = ["| recipe | what it is | row | published |", "|---|---|---|---:|"]
     for name in shipped_recipes():
         ids = ", ".join(row.id for row in rows.get(name, []))
-        overall = ", ".join(f"{value:.3f}" for row in rows.get(name, []) if (value := overall_of(row.figures)))
+        overall = ", ".join(f"{value:.3f}" for row in rows.get(name, []) if (value := published_overall(row.figures)))
         lines.append(f"| `{name}` | {read_recipe(name).about} | {ids} | {overall} |")
     return "\n".join(lines)
 

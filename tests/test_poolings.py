@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from minbert.errors import UserError
-from minbert.inference.predictor import fill_vectors, load_encoder
+from minbert.inference.embedder import Embedder, load_encoder
 from minbert.model.poolings import POOLINGS
 from minbert.model.poolings.attention import AttentionPooling
 from tests.test_families import POOLED, close, packed_of, random
@@ -74,11 +73,11 @@ def test_attention_does_not_overflow() -> None:
 
 
 def test_texts_are_not_embedded_by_weights_that_nobody_learnt(tiny: Path) -> None:
-    vectors = np.zeros((1, 32), np.float32)
     with pytest.raises(UserError, match="embed: this pooling learns its weights with a task"):
-        list(fill_vectors(*load_encoder(str(tiny)), ["A text."], vectors, "attention"))
-    list(fill_vectors(*load_encoder(str(tiny)), ["A text."], vectors, "max"))
-    assert vectors.any()
+        Embedder(*load_encoder(str(tiny)), "attention")
+    with pytest.raises(UserError, match="embed: this pooling reads tokens that a task masks"):
+        Embedder(*load_encoder(str(tiny)), "masked_tokens")
+    assert Embedder(*load_encoder(str(tiny)), "max").embed(["A text."]).any()
 
 
 @pytest.mark.parametrize("name", [name for name in POOLED if name != "pooler"])

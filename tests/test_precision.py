@@ -30,7 +30,7 @@ def curve(tiny: Path, task: str, *overrides: str) -> np.ndarray:
         steps=STEPS,
     )
     ready = prepare(recipe, None)
-    steps = iter(Loop(ready.model, ready.learning))
+    steps = iter(Loop(ready.model, ready.setup))
     losses = [step.losses[task] for step in steps]
     return np.convolve(losses, np.ones(40) / 40, "valid")
 

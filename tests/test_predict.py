@@ -1,4 +1,4 @@
-"""minbert.load: answers and vectors from Python."""
+"""minbert.load: predictions and vectors from Python."""
 
 from pathlib import Path
 
@@ -8,7 +8,8 @@ import torch
 
 import minbert
 from minbert.errors import UserError
-from minbert.inference.predictor import Predictor, fill_vectors, load_encoder
+from minbert.inference.embedder import Embedder, load_encoder
+from minbert.inference.predictor import Predictor
 from tests.workbench import demo_recipe, run_all
 
 
@@ -28,17 +29,17 @@ def model(run: Path) -> Predictor:
 TEXTS = ["Short.", "A much longer text, with many more words than the short one has.", "Ünïcödé 🎈", "", "x" * 5000]
 
 
-def test_alone_or_together_the_answers_are_the_same(model: Predictor) -> None:
+def test_alone_or_together_the_predictions_are_the_same(model: Predictor) -> None:
     together = model.predict("sentiment", TEXTS)
-    for text, answer in zip(TEXTS, together, strict=True):
+    for text, prediction in zip(TEXTS, together, strict=True):
         [alone] = model.predict("sentiment", [text])
-        assert alone.label == answer.label
-        assert alone.probabilities == pytest.approx(answer.probabilities, abs=1e-5)
+        assert alone.label == prediction.label
+        assert alone.probabilities == pytest.approx(prediction.probabilities, abs=1e-5)
 
 
-def test_pairs_are_answered_in_the_order_given(model: Predictor) -> None:
+def test_pairs_are_predicted_in_the_order_given(model: Predictor) -> None:
     pairs = [(a, b) for a in TEXTS for b in TEXTS]
-    together = [answer.score for answer in model.predict("similarity", pairs)]
+    together = [prediction.score for prediction in model.predict("similarity", pairs)]
     alone = [model.predict("similarity", [pair])[0].score for pair in pairs]
     assert together == pytest.approx(alone, abs=1e-4)
     # a cosine of two separate vectors does not mind their order
@@ -53,23 +54,23 @@ def test_in_bf16_the_labels_stay_and_scores_differ_in_the_third_digit(run: Path,
     rough = minbert.load(run, "bf16")
     assert rough.model.bert.pooler.weight.dtype == torch.bfloat16
     ours, theirs = rough.predict("sentiment", TEXTS), model.predict("sentiment", TEXTS)
-    assert [answer.label for answer in ours] == [answer.label for answer in theirs]
+    assert [prediction.label for prediction in ours] == [prediction.label for prediction in theirs]
     for mine, other in zip(ours, theirs, strict=True):
         assert mine.probabilities == pytest.approx(other.probabilities, abs=5e-3)
     alone = [rough.predict("sentiment", [text])[0].label for text in TEXTS]
-    assert alone == [answer.label for answer in ours]
+    assert alone == [prediction.label for prediction in ours]
     vectors = rough.embed(TEXTS, normalize=True)
     assert vectors.dtype == np.float32
     assert ((vectors * model.embed(TEXTS, normalize=True)).sum(1) > 0.999).all()
 
 
 def test_labels_are_what_people_read(model: Predictor) -> None:
-    [answer] = model.predict("sentiment", ["A fine day."])
-    assert list(answer.probabilities or ()) == ["very negative", "negative", "neutral", "positive", "very positive"]
+    [prediction] = model.predict("sentiment", ["A fine day."])
+    assert list(prediction.probabilities or ()) == ["very negative", "negative", "neutral", "positive", "very positive"]
     assert model.tasks["paraphrase"].display_labels == ("different", "duplicate")
 
 
-def test_no_texts_no_answers(model: Predictor) -> None:
+def test_no_texts_no_predictions(model: Predictor) -> None:
     assert model.predict("sentiment", []) == []
     assert model.predict("similarity", []) == []
     assert model.embed([]).shape == (0, 32)
@@ -102,7 +103,5 @@ def test_vectors_are_means_over_tokens_whatever_the_batch(model: Predictor) -> N
 
 
 def test_a_backbone_embeds_without_a_run(tiny: Path, model: Predictor) -> None:
-    bert, text = load_encoder(str(tiny))
-    vectors = np.empty((1, 32), np.float32)
-    assert list(fill_vectors(bert, text, ["One."], vectors)) == [1]
-    assert not np.allclose(vectors, model.embed(["One."]))
+    vectors = Embedder(*load_encoder(str(tiny))).embed(["One."])
+    assert vectors.any() and not np.allclose(vectors, model.embed(["One."]))

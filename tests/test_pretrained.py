@@ -14,12 +14,12 @@ from torch import Tensor
 from transformers import AutoModel, AutoTokenizer
 
 from minbert.data.batch import encode_texts
-from minbert.data.packed import Packed, pack_padded
+from minbert.data.packed import Packed
 from minbert.data.tokenizer import Tokenizer, wordpiece_tokenizer
 from minbert.encoder.bert import Bert
 from minbert.encoder.pretrained import load_backbone, load_bert, save_backbone
 from minbert.errors import UserError
-from tests.tiny import SPECIAL, tiny_backbone, tiny_bert
+from tests.tiny import SPECIAL, pack_padded, tiny_backbone, tiny_bert
 
 TEXTS = ["A good film.", "The dogs aren't playing with 3 cats, are they?", "yes", "Écoutez ; 日本 [SEP] ok"]
 GTE = Path(__file__).parents[2] / "shared" / "weights" / "gte-small"
@@ -251,7 +251,7 @@ def test_a_tokenizer_of_a_larger_model_is_refused(folder: Path) -> None:
     words = [f"w{i}" for i in range(1000)]
     (folder / "vocab.txt").write_text("\n".join(SPECIAL + words))
     (folder / "tokenizer.json").unlink()
-    assert "the tokenizer knows 1005 tokens" in refusal(folder).problem
+    assert "the tokenizer has 1005 tokens" in refusal(folder).problem
 
 
 @pytest.mark.parametrize("cut", [0, 5, 1000, -1])

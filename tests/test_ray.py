@@ -18,6 +18,10 @@ from minbert.comparison.store import Store
 pytest.importorskip("ray", reason="the extra 'ray' is not installed")
 
 
+def is_finished(run: Path) -> bool:
+    return bool(json.loads((run / "run.json").read_text(encoding="utf-8"))["state"] == "finished")
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -26,7 +30,7 @@ def free_port() -> int:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Ray of our own, with room for two cells."""
+    """A Ray cluster for these tests, with room for two trials."""
     ray = shutil.which("ray", path=str(Path(sys.executable).parent))
     assert ray is not None
     address = f"127.0.0.1:{free_port()}"
@@ -72,13 +76,13 @@ def test_a_killed_worker_costs_nothing_but_time(cluster: str, here: Path, tiny: 
     while killed is None and time.monotonic() < end and driver.poll() is None:
         # half-way: it has steps behind it and is not done
         for log in here.glob("far/trials/*/metrics.jsonl"):
-            if len(log.read_text(encoding="utf-8").splitlines()) > 5 and not (log.parent / "result.json").is_file():
+            if len(log.read_text(encoding="utf-8").splitlines()) > 5 and not is_finished(log.parent):
                 killed = json.loads((log.parent / "run.json").read_text(encoding="utf-8"))["pid"]
                 os.kill(killed, signal.SIGKILL)
                 break
         time.sleep(0.02)
     _, err = driver.communicate()
-    assert killed is not None, f"no cell was caught half-way\n{err}"
+    assert killed is not None, f"no trial was caught half-way\n{err}"
     assert driver.returncode == 0, err
     near = compare("--backbone", tiny, "--jobs", 2, "--out", "near")
     _, err = near.communicate()

@@ -22,7 +22,7 @@ from minbert.config.task import Task
 from minbert.data.batch import Batch, collate, encode_texts
 from minbert.data.tokenizer import Tokenizer
 from minbert.encoder.bert import Bert
-from minbert.encoder.init import blank
+from minbert.encoder.init import empty_weights
 from minbert.errors import UserError
 from minbert.model.losses import LOSSES
 from minbert.model.multitask import Model
@@ -55,7 +55,7 @@ APART = math.log(3) / 4
 
 
 @pytest.fixture(scope="module")
-def text(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
     return tiny_tokenizer(tmp_path_factory.mktemp("text"))
 
 
@@ -74,15 +74,15 @@ def model_of(task: str, plan: TaskPlan, dropout: float = 0.1) -> Model:
     return model.train()
 
 
-def plain(task: str, text: Tokenizer, **settings: Any) -> tuple[Model, Batch]:
+def plain(task: str, tokenizer: Tokenizer, **settings: Any) -> tuple[Model, Batch]:
     """Without dropout, so that every pass gives the same."""
     plan = TaskPlan(head={"name": "linear", "dropout": 0.0}, **settings)
     model = model_of(task, plan, dropout=0.0)
-    return model, batch_of(model, task, text)
+    return model, batch_of(model, task, tokenizer)
 
 
-def batch_of(model: Model, task: str, text: Tokenizer) -> Batch:
-    sequences = encode_texts(text, TEXTS[: len(TASKS[task].text)], model.task(task).layout, 32)
+def batch_of(model: Model, task: str, tokenizer: Tokenizer) -> Batch:
+    sequences = encode_texts(tokenizer, TEXTS[: len(TASKS[task].text)], model.task(task).layout, 32)
     labels = np.array([0, 1, 1]) if TASKS[task].kind == "classify" else np.array([0.5, 2.0, 5.0])
     return collate(task, sequences, labels, np.arange(3))
 
@@ -132,13 +132,13 @@ TOGETHER = ["mixout", "r_drop", "smart", "towards_start"]
 @pytest.mark.parametrize("where", PLANS)
 @pytest.mark.parametrize("names", [*([name] for name in REGULARIZERS), TOGETHER], ids="+".join)
 def test_it_adds_to_the_loss_of_its_task_and_teaches_its_weights_and_no_others(
-    names: list[str], where: str, text: Tokenizer
+    names: list[str], where: str, tokenizer: Tokenizer
 ) -> None:
     task, plan = PLANS[where]
     model = model_of(task, plan)
     regularizers = [make(name, model, task) for name in names]
     shake(model)
-    batch = batch_of(model, task, text)
+    batch = batch_of(model, task, tokenizer)
     loss = loss_with(model, regularizers, batch)
     assert loss.shape == () and loss.isfinite() and loss.dtype == torch.float32
     assert all(parameter.grad is None for parameter in model.parameters()), "nothing is left behind before the way back"
@@ -153,14 +153,14 @@ def test_it_adds_to_the_loss_of_its_task_and_teaches_its_weights_and_no_others(
 
 
 @pytest.mark.parametrize("spec", [*REGULARIZERS, {"name": "smart", "bregman": 1.0, "masks": "same"}], ids=str)
-def test_its_memory_lets_another_go_on_in_its_place(spec: Spec, text: Tokenizer) -> None:
+def test_its_memory_lets_another_go_on_in_its_place(spec: Spec, tokenizer: Tokenizer) -> None:
     model = model_of("same", PLAIN)
-    batch = batch_of(model, "same", text)
+    batch = batch_of(model, "same", tokenizer)
     first = make(spec, model, "same")
     for seed in range(2):
         shake(model, seed=seed)
         loss_with(model, [first], batch)
-        first.stepped()
+        first.after_step()
     kept, noise = copy.deepcopy(first.state()), model.bert.dropout_generator.state()
     # another seed and another start, as if nothing were known
     second = make(spec, model, "same", seed=1)
@@ -181,14 +181,14 @@ def test_what_goes_on_does_not_change_what_was_saved() -> None:
     second = make({"name": "smart", "bregman": 1.0}, model, "same")
     second.restore(saved)
     shake(model)
-    second.stepped()
+    second.after_step()
     for name, past in kept["past"].items():
         assert torch.equal(past, saved["past"][name])
 
 
 @pytest.mark.parametrize("name", REGULARIZERS)
 def test_it_can_be_checked_on_a_model_without_numbers(name: str) -> None:
-    with blank():
+    with empty_weights():
         model = Model(Bert(tiny_config()), {"same": TASKS["same"]}, {"same": PLAIN}, "test")
     assert make(name, model, "same").task == "same"
 
@@ -197,7 +197,7 @@ def test_it_can_be_checked_on_a_model_without_numbers(name: str) -> None:
 def test_what_answers_nothing_has_no_answers_to_compare(name: str) -> None:
     plan = TaskPlan(pairing="bi_encoder", head="vectors", loss="contrastive")
     with pytest.raises(
-        UserError, match=f"test: regularizer '{name}': compares answers, and this task's loss gives none"
+        UserError, match=f"test: regularizer '{name}': compares predictions, but this task's loss makes none"
     ):
         make(name, model_of("same", plan), "same")
 
@@ -266,9 +266,9 @@ def test_answers_that_nearly_agree_keep_their_digits() -> None:
 # ---- r_drop ---------------------------------------------------------------------------------------------
 
 
-def test_r_drop_is_its_equation(text: Tokenizer) -> None:
+def test_r_drop_is_its_equation(tokenizer: Tokenizer) -> None:
     """The model answers (1/2, 1/2) again, after a pass with (3/4, 1/4): with weight 1 the KLs add .137327."""
-    model, batch = plain("same", text)
+    model, batch = plain("same", tokenizer)
     answer_always(model, "same", 0.0, 0.0)
     first_BO = torch.tensor([[math.log(3), 0.0]] * 3)
     first = model.task("same").loss(first_BO, batch.labels_B)
@@ -280,8 +280,8 @@ def test_r_drop_is_its_equation(text: Tokenizer) -> None:
     assert pytest.approx(0.137327, abs=1e-6) == APART / 2
 
 
-def test_r_drop_of_scores_is_the_square_of_their_difference(text: Tokenizer) -> None:
-    model, batch = plain("alike", text)
+def test_r_drop_of_scores_is_the_square_of_their_difference(tokenizer: Tokenizer) -> None:
+    model, batch = plain("alike", tokenizer)
     answer_always(model, "alike", 3.0)
     first_BO = torch.full((3, 1), 1.0)
     first = model.task("alike").loss(first_BO, batch.labels_B)
@@ -291,8 +291,8 @@ def test_r_drop_of_scores_is_the_square_of_their_difference(text: Tokenizer) -> 
     assert (first + penalty).item() == pytest.approx((first.item() + again) / 2 + 2 * 2**2)
 
 
-def test_r_drop_asks_nothing_of_a_model_without_dropout_and_something_of_one_with(text: Tokenizer) -> None:
-    model, batch = plain("same", text)
+def test_r_drop_asks_nothing_of_a_model_without_dropout_and_something_of_one_with(tokenizer: Tokenizer) -> None:
+    model, batch = plain("same", tokenizer)
     output_BO = model(batch)
     loss = model.task("same").loss(output_BO, batch.labels_B)
     assert make("r_drop", model, "same").penalty(batch, output_BO, loss).item() == 0
@@ -340,9 +340,9 @@ def test_each_example_climbs_by_its_own_largest_slope() -> None:
 @pytest.mark.parametrize("pairing", ["cross_encoder", "bi_encoder"])
 @pytest.mark.parametrize("task", ["same", "alike"])
 def test_the_worst_move_stays_in_the_ball_and_is_worse_than_any_chance_one(
-    task: str, pairing: str, text: Tokenizer
+    task: str, pairing: str, tokenizer: Tokenizer
 ) -> None:
-    model, batch = plain(task, text, pairing=pairing, adapters=ADAPTERS)
+    model, batch = plain(task, tokenizer, pairing=pairing, adapters=ADAPTERS)
     smart: Smart = make({"name": "smart", "epsilon": 0.01, "noise": 0.01, "step": 0.1}, model, task)
     clean_BO = model(batch).detach()
     worst_TD = smart.worst(batch, clean_BO, None)
@@ -356,17 +356,17 @@ def test_the_worst_move_stays_in_the_ball_and_is_worse_than_any_chance_one(
 
 
 @pytest.mark.parametrize("pairing", ["cross_encoder", "bi_encoder"])
-def test_every_example_of_a_batch_is_moved_as_far(pairing: str, text: Tokenizer) -> None:
+def test_every_example_of_a_batch_is_moved_as_far(pairing: str, tokenizer: Tokenizer) -> None:
     """An example's slope is made 1 at its largest, wherever in its one or two texts that is."""
-    model, batch = plain("same", text, pairing=pairing)
+    model, batch = plain("same", tokenizer, pairing=pairing)
     smart: Smart = make({"name": "smart", "epsilon": 9.0, "noise": 1e-3, "step": 1.0}, model, "same")
     sequences = smart.worst(batch, model(batch).detach(), None).abs().amax(1).split(batch.packed.lengths_S.tolist())
     farthest_S = torch.stack([each.max() for each in sequences])
     torch.testing.assert_close(farthest_S.view(-1, 3).amax(0), torch.ones(3), atol=0.01, rtol=0)
 
 
-def test_smart_is_the_weighted_divergence_at_the_worst_move_and_grows_with_the_ascent(text: Tokenizer) -> None:
-    model, batch = plain("same", text)
+def test_smart_is_the_weighted_divergence_at_the_worst_move_and_grows_with_the_ascent(tokenizer: Tokenizer) -> None:
+    model, batch = plain("same", tokenizer)
     output_BO = model(batch)
     settings = {"name": "smart", "epsilon": 0.01, "noise": 0.01, "step": 0.002}
     found = [
@@ -377,9 +377,9 @@ def test_smart_is_the_weighted_divergence_at_the_worst_move_and_grows_with_the_a
     assert found[3].item() == pytest.approx(5 * found[2].item(), rel=1e-4)
 
 
-def test_a_moved_embedding_is_what_the_layers_read(text: Tokenizer) -> None:
+def test_a_moved_embedding_is_what_the_layers_read(tokenizer: Tokenizer) -> None:
     """Moving all of them alike is the same as adding to the bias of the norm that makes them."""
-    model, batch = plain("same", text, adapters=ADAPTERS)
+    model, batch = plain("same", tokenizer, adapters=ADAPTERS)
     smart: Smart = make("smart", model, "same")
     by_D = torch.linspace(-0.5, 0.5, 32)
     with torch.no_grad():
@@ -388,8 +388,8 @@ def test_a_moved_embedding_is_what_the_layers_read(text: Tokenizer) -> None:
         torch.testing.assert_close(moved_BO, model(batch))
 
 
-def test_where_answers_cannot_change_there_is_no_penalty(text: Tokenizer) -> None:
-    model, batch = plain("same", text)
+def test_where_answers_cannot_change_there_is_no_penalty(tokenizer: Tokenizer) -> None:
+    model, batch = plain("same", tokenizer)
     answer_always(model, "same", 1.0, 0.0)
     penalty = make("smart", model, "same").penalty(batch, model(batch), torch.zeros(()))
     assert penalty.item() == 0
@@ -397,9 +397,9 @@ def test_where_answers_cannot_change_there_is_no_penalty(text: Tokenizer) -> Non
     assert all(each.grad is None or each.grad.isfinite().all() for each in model.parameters())
 
 
-def test_under_the_same_masks_only_the_move_counts(text: Tokenizer) -> None:
+def test_under_the_same_masks_only_the_move_counts(tokenizer: Tokenizer) -> None:
     model = model_of("same", PLAIN)
-    batch = batch_of(model, "same", text)
+    batch = batch_of(model, "same", tokenizer)
     found = {}
     for masks in ("new", "same"):
         smart = make({"name": "smart", "masks": masks}, model, "same")
@@ -408,8 +408,8 @@ def test_under_the_same_masks_only_the_move_counts(text: Tokenizer) -> None:
     assert 0 < found["same"] < 1e-7 and found["new"] > 1e-4
 
 
-def test_bregman_compares_with_the_running_mean_of_the_weights(text: Tokenizer) -> None:
-    model, batch = plain("same", text)
+def test_bregman_compares_with_the_running_mean_of_the_weights(tokenizer: Tokenizer) -> None:
+    model, batch = plain("same", tokenizer)
     answer_always(model, "same", 0.0, 0.0)
     smart = make({"name": "smart", "weight": 0.0, "bregman": 2.0, "momentum": 0.5}, model, "same")
 
@@ -420,13 +420,13 @@ def test_bregman_compares_with_the_running_mean_of_the_weights(text: Tokenizer) 
     answer_always(model, "same", math.log(3), 0.0)
     assert penalty() == pytest.approx(2 * APART, abs=1e-6)
     # half way, the log-odds are ln 3 / 2 and the odds the root of 3
-    smart.stepped()
+    smart.after_step()
     expected = (3 / 4 - math.sqrt(3) / (1 + math.sqrt(3))) * math.log(3) / 2
     assert penalty() == pytest.approx(2 * expected, abs=1e-6)
 
 
-def test_the_mean_of_the_weights_learns_nothing_and_leaves_other_tasks_out(text: Tokenizer) -> None:
-    model, batch = plain("same", text)
+def test_the_mean_of_the_weights_learns_nothing_and_leaves_other_tasks_out(tokenizer: Tokenizer) -> None:
+    model, batch = plain("same", tokenizer)
     smart = make({"name": "smart", "weight": 0.0, "bregman": 1.0}, model, "same")
     shake(model)
     smart.penalty(batch, model(batch), torch.zeros(())).backward()
@@ -440,9 +440,9 @@ def test_the_mean_of_the_weights_learns_nothing_and_leaves_other_tasks_out(text:
 # ---- towards_start --------------------------------------------------------------------------------------
 
 
-def test_weights_are_pulled_to_their_start(text: Tokenizer) -> None:
+def test_weights_are_pulled_to_their_start(tokenizer: Tokenizer) -> None:
     """theta = 3, theta_0 = 1, weight .5: each adds .25 * 4, and a step of .1 down its slope leads to 2.9."""
-    model, batch = plain("same", text)
+    model, batch = plain("same", tokenizer)
     fill(model.bert, 1.0)
     regularizer = make({"name": "towards_start", "weight": 0.5}, model, "same")
     nothing = torch.zeros(())
@@ -456,8 +456,8 @@ def test_weights_are_pulled_to_their_start(text: Tokenizer) -> None:
     assert all(each.grad is None for each in model.parts.parameters())
 
 
-def test_its_slope_is_the_way_from_the_start(text: Tokenizer) -> None:
-    model, batch = plain("same", text)
+def test_its_slope_is_the_way_from_the_start(tokenizer: Tokenizer) -> None:
+    model, batch = plain("same", tokenizer)
     start = {name: each.detach().clone() for name, each in model.bert.named_parameters()}
     regularizer = make({"name": "towards_start", "weight": 0.3}, model, "same")
     shake(model)
@@ -466,8 +466,8 @@ def test_its_slope_is_the_way_from_the_start(text: Tokenizer) -> None:
         torch.testing.assert_close(each.grad, 0.3 * (each.detach() - start[name]))
 
 
-def test_only_what_is_free_is_pulled(text: Tokenizer) -> None:
-    model, batch = plain("same", text)
+def test_only_what_is_free_is_pulled(tokenizer: Tokenizer) -> None:
+    model, batch = plain("same", tokenizer)
     regularizer = make("towards_start", model, "same")
     nothing = torch.zeros(())
     shake(model)
@@ -510,8 +510,8 @@ def test_mixout_meets_its_rate() -> None:
     assert back.float().mean().item() == pytest.approx(0.1, abs=0.01)
 
 
-def test_mixout_changes_answers_only_where_weights_moved(text: Tokenizer) -> None:
-    model, batch = plain("same", text)
+def test_mixout_changes_answers_only_where_weights_moved(tokenizer: Tokenizer) -> None:
+    model, batch = plain("same", tokenizer)
     mixout = make("mixout", model, "same")
     with torch.no_grad():
         assert torch.equal(functional_call(model, mixout.weights(), (batch,)), model(batch))

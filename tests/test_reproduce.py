@@ -11,10 +11,18 @@ from typing import Any
 import pytest
 
 from minbert.comparison import budget
-from minbert.comparison.budget import count_kinds, seconds_of, share_for, time_kinds, within
-from minbert.comparison.engines.local import Local
-from minbert.comparison.published import Row, choose_rows
-from minbert.comparison.reproduce import COLUMNS, Cost, Outcome, Reproduction, Settings, markdown, trials
+from minbert.comparison.budget import count_draws, draw_seconds, fraction_for_seconds, shortened, time_draws
+from minbert.comparison.engines.local import LocalEngine
+from minbert.comparison.published import PublishedRow, choose_rows
+from minbert.comparison.reproduce import (
+    REPRODUCTION_COLUMNS,
+    Reproduction,
+    ReproductionCost,
+    ReproductionSettings,
+    RowOutcome,
+    outcome_cells,
+    reproduction_markdown,
+)
 from minbert.comparison.results import TrialResult
 from minbert.comparison.store import Store
 from minbert.config.loading import read_recipe
@@ -62,7 +70,7 @@ def test_an_estimate_counts_every_step_of_every_stage(
 ) -> None:
     recipe = read_recipe(f"papers/{name}", [f"backbone={tiny}"])
     ready = prepare(recipe, data)
-    assert seconds_of(count_kinds(ready.learning.plans, recipe), time_kinds(ready)) == pytest.approx(seconds)
+    assert draw_seconds(count_draws(ready.setup.plans, recipe), time_draws(ready)) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
@@ -83,15 +91,15 @@ def test_a_budget_becomes_a_share_of_each_epoch(
     name: str, seconds: float, steps: int, tiny: Path, data: Path, seconds_are_steps: None
 ) -> None:
     recipe = read_recipe(f"papers/{name}", [f"backbone={tiny}"])
-    short = within(recipe, share_for(recipe, seconds, data))
-    assert prepare(short, data).learning.steps == steps
+    short = shortened(recipe, fraction_for_seconds(recipe, seconds, data))
+    assert prepare(short, data).setup.steps == steps
 
 
 def test_a_budget_scores_few_rows_while_training() -> None:
     recipe = read_recipe("papers/a-prioritisation/basic")
-    assert within(recipe, 0.5).selection.eval_rows == 500
+    assert shortened(recipe, 0.5).selection.eval_rows == 500
     few = read_recipe("papers/a-prioritisation/basic", ["selection.eval_rows=20"])
-    assert within(few, 0.5).selection.eval_rows == 20
+    assert shortened(few, 0.5).selection.eval_rows == 20
 
 
 def test_gathering_batches_makes_steps_fewer_and_longer(tiny: Path, data: Path, seconds_are_steps: None) -> None:
@@ -99,15 +107,15 @@ def test_gathering_batches_makes_steps_fewer_and_longer(tiny: Path, data: Path, 
         "papers/a-prioritisation/basic", [f"backbone={tiny}", "optimizer.gradient_accumulation_steps=4"]
     )
     ready = prepare(recipe, data)
-    assert ready.learning.steps == 60
-    assert seconds_of(count_kinds(ready.learning.plans, recipe), time_kinds(ready)) == pytest.approx(60)
+    assert ready.setup.steps == 60
+    assert draw_seconds(count_draws(ready.setup.plans, recipe), time_draws(ready)) == pytest.approx(60)
 
 
 # ---- rows ---------------------------------------------------------------------------------------------
 
 
-def settings(tiny: Path, data: Path, out: Path) -> Settings:
-    return Settings(out, str(tiny), 0.01, 0, data)
+def settings(tiny: Path, data: Path, out: Path) -> ReproductionSettings:
+    return ReproductionSettings(out, str(tiny), 0.01, 0, data)
 
 
 def run_of(run: Path) -> dict[str, Any]:
@@ -124,13 +132,13 @@ def test_what_is_finished_is_kept_and_the_rest_goes_on(tiny: Path, data: Path, t
         return Reproduction(choose_rows("c", ["c3", "c4"]), settings(tiny, data, tmp_path))
 
     # stopped after the first training
-    first = work().train(Local(tmp_path, 1))
+    first = work().train(LocalEngine(tmp_path, 1))
     done = next(told for told in first if isinstance(told, TrialResult))
     first.close()
     assert done.state == "finished"
     again = work()
     assert [outcome.failed for outcome in again.outcomes()] == ["", "not trained yet"]
-    results = [told for told in again.train(Local(tmp_path, 1)) if isinstance(told, TrialResult)]
+    results = [told for told in again.train(LocalEngine(tmp_path, 1)) if isinstance(told, TrialResult)]
     assert results[0] == done
     three, four = again.outcomes()
     assert (three.failed, four.failed) == ("", "")
@@ -138,7 +146,7 @@ def test_what_is_finished_is_kept_and_the_rest_goes_on(tiny: Path, data: Path, t
     assert four.cost is not None
     # one step in each of ten epochs: 1950 times next to nothing is at least one
     assert four.cost.steps == 10
-    assert 0 < four.cost.share < 0.01
+    assert 0 < four.cost.epoch_fraction < 0.01
     assert four.cost.tokens > 10 * 40
     # all learn
     assert four.cost.total == four.cost.trainable
@@ -146,7 +154,7 @@ def test_what_is_finished_is_kept_and_the_rest_goes_on(tiny: Path, data: Path, t
 
 def test_a_model_that_fails_leaves_the_others_of_its_row(tiny: Path, data: Path, tmp_path: Path) -> None:
     work = Reproduction(choose_rows("d", ["d4t"]), settings(tiny, data, tmp_path))
-    list(work.train(Local(tmp_path, 2)))
+    list(work.train(LocalEngine(tmp_path, 2)))
     good = work.results()
     broken = good | {"d4-quora": replace(good["d4-quora"], state="failed", reason="no memory")}
     four = work.trained(work.rows["d4"], broken)
@@ -158,53 +166,55 @@ def test_a_model_that_fails_leaves_the_others_of_its_row(tiny: Path, data: Path,
 def test_another_seed_is_another_training_beside_the_first(tiny: Path, data: Path, tmp_path: Path) -> None:
     rows = choose_rows("c", ["c3"])
     work = Reproduction(rows, settings(tiny, data, tmp_path))
-    list(work.train(Local(tmp_path, 1)))
-    other = Reproduction(rows, Settings(tmp_path, str(tiny), 0.01, 1, data))
-    list(other.train(Local(tmp_path, 1)))
+    list(work.train(LocalEngine(tmp_path, 1)))
+    other = Reproduction(rows, ReproductionSettings(tmp_path, str(tiny), 0.01, 1, data))
+    list(other.train(LocalEngine(tmp_path, 1)))
     assert sorted(row.seed for row in work.comparison.store.results().values()) == [0, 1]
 
 
 def test_rows_that_differ_only_in_the_backbone_are_one_training_on_a_given_one(tiny: Path, tmp_path: Path) -> None:
     rows = choose_rows("b")
-    given = Reproduction(rows, Settings(tmp_path, str(tiny), 1.0))
+    given = Reproduction(rows, ReproductionSettings(tmp_path, str(tiny), 1.0))
     assert given.same == {"b5": "b4", "b6": "b4", "b8": "b7"}
     assert given.jobs["b5"] == given.jobs["b4"]
-    own = Reproduction(rows, Settings(tmp_path, "", 1.0))
+    own = Reproduction(rows, ReproductionSettings(tmp_path, "", 1.0))
     assert own.same == {}
     assert own.jobs["b5"][0].recipe.backbone == "bert-large"
 
 
 def test_one_model_a_task_shares_the_budget_of_the_row(tiny: Path, tmp_path: Path) -> None:
-    work = Reproduction(choose_rows("d", ["d4t"]), Settings(tmp_path, str(tiny), 9.0))
-    assert [(job.label, list(job.recipe.tasks), job.part) for job in work.jobs["d4"]] == [
+    work = Reproduction(choose_rows("d", ["d4t"]), ReproductionSettings(tmp_path, str(tiny), 9.0))
+    assert [(job.label, list(job.recipe.tasks), job.budget_fraction) for job in work.jobs["d4"]] == [
         ("d4-sst", ["sst"], 1 / 3),
         ("d4-quora", ["quora"], 1 / 3),
         ("d4-sts", ["sts"], 1 / 3),
     ]
     assert work.jobs["d4t"] == []
-    singles = Reproduction(choose_rows("c", ["c1"]), Settings(tmp_path, str(tiny)))
+    singles = Reproduction(choose_rows("c", ["c1"]), ReproductionSettings(tmp_path, str(tiny)))
     assert [list(job.recipe.tasks) for job in singles.jobs["c1"]] == [["sst"], ["quora"], ["sts"]]
 
 
 def test_costs_of_a_rows_models_add_up() -> None:
-    assert Cost(1, 2, 3, 4, 5, 0.5) + Cost(10, 20, 30, 40, 50, 0.25) == Cost(11, 22, 33, 44, 55, 0.25)
+    assert ReproductionCost(1, 2, 3, 4, 5, 0.5) + ReproductionCost(10, 20, 30, 40, 50, 0.25) == ReproductionCost(
+        11, 22, 33, 44, 55, 0.25
+    )
 
 
 # ---- the table ----------------------------------------------------------------------------------------
 
 
 def test_a_line_has_published_and_measured_figures_beside_each_other() -> None:
-    row = Row(id="x1", title="X", recipe="x", sst=0.5, quora=0.8, sts=0.6, printed=0.633, printed_as="mean")
+    row = PublishedRow(id="x1", title="X", recipe="x", sst=0.5, quora=0.8, sts=0.6, printed=0.633, printed_as="mean")
     measured = {"sst": 0.4, "quora": 0.7, "sts": 0.2}
-    outcome = Outcome(row, measured, cost=Cost(300, 1234, 5_000_000, 100, 50, 0.125), note="a note")
+    outcome = RowOutcome(row, measured, cost=ReproductionCost(300, 1234, 5_000_000, 100, 50, 0.125), note="a note")
     # (.5 + .8 + .8) / 3 and (.4 + .7 + .6) / 3
-    assert trials(outcome) == [
+    assert outcome_cells(outcome) == [
         "x1", "X", "dev", "0.500", "0.800", "0.600", "0.700", "0.633 (mean)", "0.400", "0.700", "0.200", "0.567",
         "300", "1,234", "5,000,000", "100", "50", "12.50%", "a note",
     ]  # fmt: skip
-    text = markdown([outcome, Outcome(row, failed="failed: a | b\nc")], "T", "about")
+    text = reproduction_markdown([outcome, RowOutcome(row, failed="failed: a | b\nc")], "T", "about")
     lines = text.splitlines()
-    assert lines[4].count("|") == lines[5].count("|") == lines[6].count("|") == len(COLUMNS) + 1
+    assert lines[4].count("|") == lines[5].count("|") == lines[6].count("|") == len(REPRODUCTION_COLUMNS) + 1
     assert "**failed: a \\| b c**" in lines[7]
 
 

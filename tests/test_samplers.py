@@ -9,7 +9,7 @@ import pytest
 
 from minbert.config.schema import Spec, build_technique
 from minbert.errors import UserError
-from minbert.training.samplers import SAMPLERS, Sampler, Supply
+from minbert.training.samplers import SAMPLERS, Sampler, StageSizes
 from minbert.training.samplers.annealed import AnnealedSampler
 from minbert.training.samplers.prioritized import PrioritizedSampler
 from minbert.training.samplers.weighted import WeightedSampler
@@ -22,12 +22,12 @@ RANDOM = ["annealed", "fixed", "prioritized", "proportional", "square_root"]
 def sampler_of(spec: Spec, seed: int = 0, epochs: int = 10, **sizes: int) -> Any:
     """Tasks of these sizes in batches of 4; left out: a has 1 example, b has 16."""
     sizes = sizes or {"a": 1, "b": 16}
-    supply = Supply(sizes, {task: -(-size // 4) for task, size in sizes.items()}, epochs)
+    supply = StageSizes(sizes, {task: -(-size // 4) for task, size in sizes.items()}, epochs)
     return build_technique("sampler", SAMPLERS, spec, "x.toml: stage 0", supply, seed)
 
 
 def shares_of(sampler: WeightedSampler) -> dict[str, float]:
-    return dict(zip(sampler.tasks, sampler.shares.tolist(), strict=True))
+    return dict(zip(sampler.tasks, sampler.probabilities.tolist(), strict=True))
 
 
 def drawn(sampler: Sampler, count: int) -> list[tuple[str, ...]]:
@@ -47,7 +47,7 @@ def refused(spec: Spec, **sizes: int) -> str:
 def test_a_draw_names_tasks_of_the_stage_and_an_epoch_has_draws(name: str) -> None:
     sampler = sampler_of(SPECS[name])
     sampler.begin_epoch(1)
-    assert sampler.draws_an_epoch >= 1
+    assert sampler.draws_per_epoch >= 1
     for tasks in drawn(sampler, 20):
         assert tasks and set(tasks) <= {"a", "b"} and len(set(tasks)) == len(tasks)
 
@@ -244,7 +244,10 @@ def test_no_task_falls_below_the_floor() -> None:
 
 def test_a_floor_above_the_even_share_is_refused() -> None:
     said = refused({"name": "prioritized", "floor": 0.5})
-    assert said == "x.toml: stage 0: sampler 'prioritized': needs a floor of at least 0 and below 1/2, the even share"
+    assert (
+        said
+        == "x.toml: stage 0: sampler 'prioritized': needs a floor of at least 0 and below 1/2, the uniform probability"
+    )
 
 
 # ---- in turn, at once, round robin --------------------------------------------------------------------
@@ -258,7 +261,7 @@ def test_in_turn_gives_all_of_a_task_before_the_next_and_begins_each_epoch_anew(
     # batches of 4: a has 2, b has 1, c has 3
     sampler = sampler_of("in_turn", a=8, b=3, c=12)
     one_epoch = [("a",)] * 2 + [("b",)] + [("c",)] * 3
-    assert sampler.draws_an_epoch == 6
+    assert sampler.draws_per_epoch == 6
     for epoch, draws in ((1, 6), (2, 4), (3, 9)):
         sampler.begin_epoch(epoch)
         # an epoch that is told to have more steps goes round again
@@ -287,5 +290,5 @@ def test_at_once_draws_all_tasks_and_an_epoch_is_as_long_as_the_longest() -> Non
     sampler = sampler_of("at_once", a=8, b=3, c=12)
     assert drawn(sampler, 2) == [("a", "b", "c")] * 2
     # batches of 4: 2, 1 and 3
-    assert sampler.draws_an_epoch == 3
-    assert sampler_of("round_robin", a=8, b=3, c=12).draws_an_epoch == 6
+    assert sampler.draws_per_epoch == 3
+    assert sampler_of("round_robin", a=8, b=3, c=12).draws_per_epoch == 6

@@ -11,18 +11,15 @@ import pytest
 from scipy import stats
 
 from minbert.comparison.contrasts import overall_pairs, overall_parts
+from minbert.comparison.resampling import CLASSIFICATION_METRICS, SpearmanMetric, SummableMetric, bootstrap_weights
 from minbert.comparison.results import BETTER, NO_EVIDENCE, WORSE, ScoreDifference
 from minbert.comparison.statistics import (
-    OF_CLASSES,
     Evidence,
-    Pairs,
-    Ranked,
-    Summed,
-    draw_rows,
-    evidence,
-    holm,
-    judged,
-    pair_up,
+    PairedScores,
+    difference_evidence,
+    holm_correction,
+    judge_differences,
+    score_pairs,
     summarize,
 )
 from minbert.config.task import Task, read_task
@@ -33,14 +30,14 @@ def close(value: float, digits: float = 1e-9) -> Any:
     return pytest.approx(value, abs=digits)
 
 
-def pairs_of(left: list[float], right: list[float], resampled: list[list[float]]) -> Pairs:
-    return Pairs(np.array(left), np.array(right), np.array(resampled), np.zeros((3, len(left))))
+def pairs_of(left: list[float], right: list[float], resampled: list[list[float]]) -> PairedScores:
+    return PairedScores(np.array(left), np.array(right), np.array(resampled), np.zeros((3, len(left))))
 
 
 def judge(found: Evidence, others: int = 0) -> ScoreDifference:
     """One difference, tested together with others of which nothing is seen."""
     nothing = Evidence(0.0, 1.0, math.inf, 1.0, 1.0, None, None, 1)
-    return judged([found, *[nothing] * others])[0]
+    return judge_differences([found, *[nothing] * others])[0]
 
 
 # ---- over seeds ---------------------------------------------------------------------------------------
@@ -68,7 +65,7 @@ Y = RNG.integers(0, 11, size=ROWS) / 2
 # rounded, so that there are ties
 SCORES = (Y, [np.round(Y + RNG.normal(size=ROWS), 1) for _ in range(4)])
 CASES = [
-    *[(metric, kind) for kind in (TWO, THREE) for metric in OF_CLASSES],
+    *[(metric, kind) for kind in (TWO, THREE) for metric in CLASSIFICATION_METRICS],
     *[(metric, SCORES) for metric in ("pearson", "spearman", "mse", "mae")],
 ]
 
@@ -78,14 +75,14 @@ def plain(metric: str, answers: Any, labels: Any) -> float:
     return score(answers, labels)[metric]
 
 
-def table_of(metric: str, answers: Any, labels: Any) -> Summed | Ranked:
-    return Ranked(answers, labels) if metric == "spearman" else Summed(metric, answers, labels)
+def table_of(metric: str, answers: Any, labels: Any) -> SummableMetric | SpearmanMetric:
+    return SpearmanMetric(answers, labels) if metric == "spearman" else SummableMetric(metric, answers, labels)
 
 
 @pytest.mark.parametrize(("metric", "given"), CASES)
 def test_rows_drawn_anew_score_as_those_rows_do(metric: str, given: Any) -> None:
     labels, answers = given
-    weights = draw_rows(np.random.default_rng(1), 5, ROWS)
+    weights = bootstrap_weights(np.random.default_rng(1), 5, ROWS)
     values = table_of(metric, answers, labels).resampled(weights)
     for r, counts in enumerate(weights.astype(int)):
         rows = np.repeat(np.arange(ROWS), counts)
@@ -107,14 +104,14 @@ def test_exchanged_answers_score_as_if_they_had_been_given_so(metric: str, given
 def test_answers_that_do_not_vary_correlate_with_nothing() -> None:
     constant = np.full(ROWS, 2.7)
     for metric in ("pearson", "spearman"):
-        found = pair_up(metric, Y, [SCORES[1][0], constant], [(0, 1)], [0], 50)
+        found = score_pairs(metric, Y, [SCORES[1][0], constant], [(0, 1)], [0], 50)
         assert found.right_P.tolist() == [0.0]
         assert np.isfinite(found.resampled_RP).all() and np.isfinite(found.swapped_RP).all()
 
 
 def test_a_metric_that_there_is_not_is_refused() -> None:
     with pytest.raises(ValueError, match="no metric 'bleu'"):
-        Summed("bleu", THREE[1], THREE[0])
+        SummableMetric("bleu", THREE[1], THREE[0])
 
 
 # ---- agreement with scipy -----------------------------------------------------------------------------
@@ -124,7 +121,7 @@ def test_exchanging_rows_is_scipys_paired_permutation_test() -> None:
     # ten rows, so that scipy goes through all 1024 exchanges
     labels = np.zeros(10)
     this, that = np.array([1.0, 2, 1, 3, 1, 2, 1, 1, 2, 1]), np.array([2.0, 3, 1, 5, 2, 1, 3, 2, 2, 2])
-    found = evidence(pair_up("mae", labels, [this, that], [(0, 1)], [0], 20_000), best_is_one=False)
+    found = difference_evidence(score_pairs("mae", labels, [this, that], [(0, 1)], [0], 20_000), best_is_one=False)
     exact = stats.permutation_test(
         (that, this), lambda a, b, axis: (a - b).mean(axis), permutation_type="samples", n_resamples=np.inf
     )
@@ -136,7 +133,7 @@ def test_exchanging_rows_is_scipys_paired_permutation_test() -> None:
 
 def test_with_one_seed_the_error_is_scipys_paired_bootstrap() -> None:
     this, that = SCORES[1][:2]
-    ours = evidence(pair_up("pearson", Y, [this, that], [(0, 1)], [0]), best_is_one=True)
+    ours = difference_evidence(score_pairs("pearson", Y, [this, that], [(0, 1)], [0]), best_is_one=True)
 
     def difference(x: Any, z: Any, y: Any) -> float:
         return float(np.corrcoef(x, y)[0, 1] - np.corrcoef(z, y)[0, 1])
@@ -148,7 +145,7 @@ def test_with_one_seed_the_error_is_scipys_paired_bootstrap() -> None:
 
 def test_where_rows_do_not_matter_it_is_students_paired_test() -> None:
     left, right = [0.9, 0.8, 0.85, 0.95], [0.7, 0.75, 0.8, 0.7]
-    found = judge(evidence(pairs_of(left, right, [[0.0] * 4] * 3), best_is_one=True))
+    found = judge(difference_evidence(pairs_of(left, right, [[0.0] * 4] * 3), best_is_one=True))
     student = stats.ttest_rel(left, right)
     interval = student.confidence_interval(0.95)
     assert found.p == close(student.pvalue)
@@ -161,31 +158,33 @@ def test_where_rows_do_not_matter_it_is_students_paired_test() -> None:
 def test_what_rows_do_to_all_seeds_is_added_to_what_seeds_do() -> None:
     # differences 3 and 1: variance 2, over 2 seeds 1. Rows move both alike, with variance 1. Together 2;
     # freedom 2^2 / (1^2 / 1) = 4. Of Student's t with 4: p = 1 - t / sqrt(4 + t^2) (1 + 2 / (4 + t^2)) at t^2 = 2
-    found = evidence(pairs_of([3.0, 1], [0.0, 0], [[1.0, 1], [-1, -1], [0, 0]]), best_is_one=False)
+    found = difference_evidence(pairs_of([3.0, 1], [0.0, 0], [[1.0, 1], [-1, -1], [0, 0]]), best_is_one=False)
     assert (found.value, found.error, found.freedom) == (2.0, close(2**0.5), close(4))
     assert found.p == close(1 - (2 / 6) ** 0.5 * (4 / 3))
 
 
 def test_what_rows_do_to_each_seed_by_itself_is_in_the_seeds_already() -> None:
     # rows move the two seeds against each other with variance 1 each: own = (1 - 0) / 1, shared = 0
-    found = evidence(pairs_of([3.0, 1], [0.0, 0], [[1.0, -1], [-1, 1], [0, 0]]), best_is_one=False)
+    found = difference_evidence(pairs_of([3.0, 1], [0.0, 0], [[1.0, -1], [-1, 1], [0, 0]]), best_is_one=False)
     assert (found.error, found.freedom) == (close(1), close(1))
 
 
 def test_seeds_that_agree_by_chance_do_not_hide_what_rows_do() -> None:
     # both seeds 1; rows have variance 1 in each, 1/2 in the mean: mean of four independent moves
     moves = [[1.5**0.5, 0.0], [-(1.5**0.5), 0], [0, 1.5**0.5], [0, -(1.5**0.5)]]
-    found = evidence(pairs_of([1.0, 1], [0.0, 0], moves), best_is_one=False)
+    found = difference_evidence(pairs_of([1.0, 1], [0.0, 0], moves), best_is_one=False)
     assert (found.error, found.freedom) == (close(0.5**0.5), math.inf)
 
 
 def test_one_seed_goes_by_rows_and_the_normal_distribution() -> None:
-    found = evidence(pairs_of([1.959964], [0.0], [[1.0], [-1], [0]]), best_is_one=False)
+    found = difference_evidence(pairs_of([1.959964], [0.0], [[1.0], [-1], [0]]), best_is_one=False)
     assert found.error == close(1) and found.p == close(0.05, 1e-6) and found.effect is None
 
 
 def test_models_that_answer_the_same_are_not_different() -> None:
-    found = judge(evidence(pair_up("accuracy", THREE[0], [THREE[1][0]] * 2, [(0, 1)], [0], 50), best_is_one=True))
+    found = judge(
+        difference_evidence(score_pairs("accuracy", THREE[0], [THREE[1][0]] * 2, [(0, 1)], [0], 50), best_is_one=True)
+    )
     assert (found.value, found.low, found.high, found.p, found.p_rows, found.minimum_detectable_effect) == (
         0,
         0,
@@ -200,15 +199,15 @@ def test_models_that_answer_the_same_are_not_different() -> None:
 def test_effect_and_errors_removed() -> None:
     # sds .1 and .1: pooled .1; means .9 and .8. Errors fall from .2 to .1
     pairs = pairs_of([0.8, 0.9, 1.0], [0.7, 0.8, 0.9], [[0.0] * 3] * 2)
-    found = evidence(pairs, best_is_one=True)
+    found = difference_evidence(pairs, best_is_one=True)
     assert (found.effect, found.errors_removed) == (close(1), close(0.5))
-    assert evidence(pairs, best_is_one=False).errors_removed is None
-    assert evidence(pairs_of([0.9], [1.0], [[0.0]] * 2), best_is_one=True).errors_removed is None
+    assert difference_evidence(pairs, best_is_one=False).errors_removed is None
+    assert difference_evidence(pairs_of([0.9], [1.0], [[0.0]] * 2), best_is_one=True).errors_removed is None
 
 
 def test_less_is_better_is_turned_round() -> None:
     labels, answers = np.zeros(4), [np.ones(4), np.full(4, 3.0)]
-    found = pair_up("mse", labels, answers, [(0, 1)], [0], 10)
+    found = score_pairs("mse", labels, answers, [(0, 1)], [0], 10)
     assert (found.left_P.tolist(), found.right_P.tolist()) == ([-1.0], [-9.0])
     assert found.resampled_RP == close(8)
 
@@ -218,19 +217,19 @@ def test_less_is_better_is_turned_round() -> None:
 
 def test_holms_correction() -> None:
     # sorted: .005 x 4, .01 x 3, .03 x 2, .04 x 1, which may not be below the one before
-    assert holm([0.01, 0.04, 0.03, 0.005]) == close([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.6, 0.5]) == [1.0, 1.0]
-    assert holm([]) == []
+    assert holm_correction([0.01, 0.04, 0.03, 0.005]) == close([0.03, 0.06, 0.06, 0.02])
+    assert holm_correction([0.6, 0.5]) == [1.0, 1.0]
+    assert holm_correction([]) == []
 
 
 def test_verdicts_go_by_corrected_p() -> None:
     strong, weak, bad = (
         Evidence(value, 1.0, math.inf, p, 1.0, None, None, 1) for value, p in ((2.0, 0.01), (2.0, 0.03), (-3.0, 0.001))
     )
-    assert [each.result for each in judged([strong, weak, bad])] == [BETTER, BETTER, WORSE]
+    assert [each.result for each in judge_differences([strong, weak, bad])] == [BETTER, BETTER, WORSE]
     # .03 x 2 with two more that show nothing
     nothing = Evidence(0.0, 1.0, math.inf, 0.9, 1.0, None, None, 1)
-    assert [each.result for each in judged([strong, weak, bad, nothing])][:3] == [BETTER, NO_EVIDENCE, WORSE]
+    assert [each.result for each in judge_differences([strong, weak, bad, nothing])][:3] == [BETTER, NO_EVIDENCE, WORSE]
 
 
 def test_the_smallest_difference_that_can_be_seen() -> None:
@@ -265,7 +264,7 @@ def test_the_overall_difference_is_that_of_the_overall_scores(scored: str) -> No
     )
     given = dict(zip(tasks, (THREE, TWO, SCORES), strict=True))
     found = {
-        (name, task.metric): pair_up(task.metric, *given[name], [(0, 1), (2, 3)], [*name.encode()])
+        (name, task.metric): score_pairs(task.metric, *given[name], [(0, 1), (2, 3)], [*name.encode()])
         for name, task in tasks.items()
     }
     pairs = overall_pairs(found, tasks)
@@ -299,8 +298,8 @@ def simulate(truth: float, seeds: float, rows: float, both: float, trials: int =
     )
     # the errors of the baseline, which comes last, are 100 in all rows; those of the others are less by these moves
     answers = [*(100 - moves_TSN).reshape(-1, 100), np.full(100, 100.0)]
-    pairs = pair_up("mae", np.zeros(100), answers, [(i, 5 * trials) for i in range(5 * trials)], [0], 200)
-    return [evidence(pairs.take(range(5 * t, 5 * t + 5)), best_is_one=False) for t in range(trials)]
+    pairs = score_pairs("mae", np.zeros(100), answers, [(i, 5 * trials) for i in range(5 * trials)], [0], 200)
+    return [difference_evidence(pairs.take(range(5 * t, 5 * t + 5)), best_is_one=False) for t in range(trials)]
 
 
 def rate(found: list[Evidence]) -> float:
@@ -331,16 +330,16 @@ def test_the_smallest_difference_is_found_four_times_in_five(seeds: float, rows:
 
 def test_the_order_of_the_models_does_not_matter() -> None:
     labels, answers = THREE
-    one = pair_up("macro_f1", labels, answers, [(0, 1), (2, 1)], [3], 100)
-    other = pair_up("macro_f1", labels, answers[::-1], [(1, 2), (3, 2)], [3], 100).take([1, 0])
+    one = score_pairs("macro_f1", labels, answers, [(0, 1), (2, 1)], [3], 100)
+    other = score_pairs("macro_f1", labels, answers[::-1], [(1, 2), (3, 2)], [3], 100).take([1, 0])
     for ours, theirs in zip(one, other, strict=True):
         assert ours == close(theirs)
 
 
 def test_resamples_do_not_depend_on_what_fits_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = pair_up("mse", *SCORES, [(0, 1)], [3], 100)
-    monkeypatch.setattr("minbert.comparison.statistics.AT_ONCE", 7 * ROWS)
-    for ours, theirs in zip(whole, pair_up("mse", *SCORES, [(0, 1)], [3], 100), strict=True):
+    whole = score_pairs("mse", *SCORES, [(0, 1)], [3], 100)
+    monkeypatch.setattr("minbert.comparison.statistics.MAX_RESAMPLE_NUMBERS", 7 * ROWS)
+    for ours, theirs in zip(whole, score_pairs("mse", *SCORES, [(0, 1)], [3], 100), strict=True):
         assert ours == close(theirs)
 
 
@@ -351,7 +350,7 @@ def test_forty_models_on_twenty_thousand_rows_take_seconds_and_little_memory() -
     answers = [np.stack([1 - each, each], axis=1) for each in yes]
     tracemalloc.start()
     start = time.process_time()
-    pair_up("accuracy", labels, answers, [(i, 0) for i in range(1, 40)], [0], 400)
+    score_pairs("accuracy", labels, answers, [(i, 0) for i in range(1, 40)], [0], 400)
     taken, memory = time.process_time() - start, tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert taken < 10 and memory < 200e6

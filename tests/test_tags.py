@@ -59,7 +59,7 @@ def learned(model: Model, tag: str = "NOUN") -> Model:
 
 
 def scores(model: Model, text: Tokenizer, task: str, rows: list[object]) -> list[float | None]:
-    return [answer.score for answer in Predictor([Member.whole(model, text)]).predict(task, rows)]  # type: ignore[arg-type]
+    return [answer.score for answer in Predictor([Member.with_all_tasks(model, text)]).predict(task, rows)]  # type: ignore[arg-type]
 
 
 # ---- each piece has the tag of its word -----------------------------------------------------------------
@@ -186,7 +186,7 @@ def test_a_tags_row_is_added_to_what_the_embeddings_give() -> None:
         adapter.tag.weight[8] = 0.5
         adapter.tag.weight[16] = -2.0
     packed = Packed(torch.arange(4), torch.zeros(4).long(), torch.tensor([4]), tags_T=torch.tensor([0, 8, 16, 0]))
-    x_TD = adapter.embedded(torch.ones(4, 32), packed)
+    x_TD = adapter.on_embeddings(torch.ones(4, 32), packed)
     assert x_TD[:, 0].tolist() == [1, 1.5, -1, 1] and torch.equal(x_TD[:, :1].expand(4, 32), x_TD)
 
 

@@ -21,7 +21,7 @@ from minbert.inference.saved_model import load_model
 from minbert.runs.directory import read_run
 from minbert.runs.events import Evaluated, Started
 from minbert.runs.run import start_run
-from minbert.training.loop import Loop, Step
+from minbert.training.loop import Loop, Step, read_losses
 from minbert.training.prepare import prepare
 from tests.workbench import DEMO, demo_recipe, run_all, write_csv
 
@@ -51,21 +51,21 @@ def test_heads_only_leaves_the_encoder_as_it_was(tiny: Path, tmp_path: Path) -> 
     linear = ("tasks.similarity.head=linear", "tasks.similarity.pairing=cross_encoder")
     ready = prepare(demo_recipe(tiny, "stages.0.trainable=heads", *linear), None)
     before = {name: tensor.clone() for name, tensor in ready.model.state_dict().items()}
-    for _ in Loop(ready.model, ready.learning):
+    for _ in Loop(ready.model, ready.setup):
         pass
     for name, tensor in ready.model.state_dict().items():
         assert torch.equal(before[name], tensor) == name.startswith("bert."), name
 
 
 def test_a_stage_in_which_a_task_has_nothing_to_learn_is_refused(tiny: Path) -> None:
-    with pytest.raises(UserError, match="stage 0 trains only heads, and task 'similarity' has none of them"):
+    with pytest.raises(UserError, match="stage 0 trains only heads, but task 'similarity' has none"):
         prepare(demo_recipe(tiny, "stages.0.trainable=heads"), None)
 
 
 def test_a_stage_trains_only_its_tasks(tiny: Path) -> None:
     ready = prepare(demo_recipe(tiny, 'stages.0.tasks=["similarity"]'), None)
     head = ready.model.task("sentiment").head.output.weight.clone()  # type: ignore[union-attr,operator]
-    steps = list(Loop(ready.model, ready.learning))
+    steps = list(Loop(ready.model, ready.setup))
     assert {name for step in steps for name in step.losses} == {"similarity"}
     assert torch.equal(head, ready.model.task("sentiment").head.output.weight)  # type: ignore[union-attr,arg-type]
 
@@ -74,17 +74,48 @@ def test_two_half_batches_accumulated_equal_one_whole(tiny: Path) -> None:
     def trained(batch_size: int, accumulate: int) -> torch.Tensor:
         recipe = demo_recipe(
             tiny, 'tasks=["sentiment"]', f"tasks.sentiment.batch_size={batch_size}",
-            f"optimizer.gradient_accumulation_steps={accumulate}", "tasks.sentiment.head.dropout=0", "optimizer.warmup_ratio=0",
+            f"optimizer.gradient_accumulation_steps={accumulate}", "tasks.sentiment.head.dropout=0",
+            "optimizer.warmup_ratio=0",
         )  # fmt: skip
         ready = prepare(recipe, None)
         for module in ready.model.modules():
             if hasattr(module, "rate"):
                 module.rate = 0.0
-        list(Loop(ready.model, ready.learning))
+        list(Loop(ready.model, ready.setup))
         return torch.cat([p.detach().flatten() for p in ready.model.parameters()])
 
     whole, halves = trained(32, 1), trained(16, 2)
     torch.testing.assert_close(halves, whole, rtol=0, atol=2e-5)
+
+
+def test_the_loop_and_the_model_compute_the_same_loss(tiny: Path) -> None:
+    ready = prepare(demo_recipe(tiny), None)
+    loop = Loop(ready.model, ready.setup)
+    plan, _ = loop.position()
+    loop.enter_stage(plan)
+    ready.model.train()
+    for batch in (ready.setup.loaders[name].draw(8, 128) for name in ready.tasks):
+        drawn = ready.model.bert.dropout_generator.state()
+        expected = ready.model.loss(batch)
+        ready.model.bert.dropout_generator.restore(drawn)
+        assert torch.equal(loop.loss(batch, 0.0), expected)
+
+
+def test_losses_are_read_from_the_device_at_once_and_exactly() -> None:
+    losses = [{"a": torch.tensor(0.1), "b": torch.tensor(2.0)}, {"b": torch.tensor(1e-30)}]
+    expected = [{task: loss.item() for task, loss in each.items()} for each in losses]
+    assert read_losses(losses) == expected
+
+
+@pytest.mark.parametrize("balancer", ["sum", "squared", "pcgrad"])
+def test_a_loss_that_is_not_finite_stops_training_before_the_weights_change(balancer: str, tiny: Path) -> None:
+    ready = prepare(demo_recipe(tiny, 'tasks=["sentiment"]', f"balancer={balancer}"), None)
+    with torch.no_grad():
+        ready.model.task("sentiment").head.output.bias.fill_(float("nan"))  # type: ignore[union-attr,operator]
+    before = {name: value.clone() for name, value in ready.model.bert.state_dict().items()}
+    with pytest.raises(UserError, match="The loss of task 'sentiment' became nan at step 1; training stopped"):
+        Loop(ready.model, ready.setup).step()
+    assert all(torch.equal(before[name], value) for name, value in ready.model.bert.state_dict().items())
 
 
 PAIRS = [
@@ -237,12 +268,12 @@ def test_an_epoch_is_one_pass_over_as_many_examples_as_there_are(tiny: Path) -> 
     ready = prepare(
         read_recipe("demo", [f"backbone={tiny}", "optimizer.gradient_accumulation_steps=4", "stages.0.epochs=2"]), None
     )
-    assert [plan.steps for plan in ready.learning.plans] == [2 * 9]
+    assert [plan.steps for plan in ready.setup.plans] == [2 * 9]
 
 
 def test_tasks_of_one_size_are_not_read_in_the_same_order(tiny: Path) -> None:
     ready = prepare(demo_recipe(tiny, "tasks.other.task=demo/similarity"), None)
-    first, second = (ready.learning.loaders[name].draw(32, 128).labels_B for name in ("similarity", "other"))
+    first, second = (ready.setup.loaders[name].draw(32, 128).labels_B for name in ("similarity", "other"))
     assert first is not None and second is not None and not torch.equal(first, second)
 
 
@@ -305,9 +336,9 @@ def test_one_file_may_have_the_labels_of_several_tasks_some_of_them_missing(tiny
 
 
 def test_moments_are_kept_over_stages_and_frozen_parts_stay(tiny: Path) -> None:
-    stages = 'stages=[{epochs = 1, steps_per_epoch = 2, trainable = "all"}, {epochs = 1, steps_per_epoch = 2, trainable = "heads"}]'
-    ready = prepare(demo_recipe(tiny, 'tasks=["sentiment"]', stages), None)
-    loop = Loop(ready.model, ready.learning)
+    stages = ", ".join(f'{{epochs = 1, steps_per_epoch = 2, trainable = "{which}"}}' for which in ("all", "heads"))
+    ready = prepare(demo_recipe(tiny, 'tasks=["sentiment"]', f"stages=[{stages}]"), None)
+    loop = Loop(ready.model, ready.setup)
     for _ in range(2):
         loop.step()
     encoder = {name: tensor.clone() for name, tensor in ready.model.bert.state_dict().items()}

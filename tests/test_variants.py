@@ -14,7 +14,7 @@ from minbert.model.heads.linear import LinearHead
 from tests.tiny import encoder_of
 
 WHERE = "recipes/x.toml"
-PLACE = HeadContext(read_task("sst"), encoder_of(4), vectors=1, outputs=5)
+PLACE = HeadContext(read_task("sst"), encoder_of(4), num_vectors=1, num_outputs=5)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from minbert.config.task import read_task
 from minbert.data.batch import collate, encode_texts
 from minbert.data.dataset import read_split
-from minbert.data.packed import similar
+from minbert.data.packed import similar_lengths
 from minbert.data.tokenizer import read_tokenizer
 from minbert.encoder.hub import find_backbone
 from minbert.training.prepare import Prepared, prepare
@@ -63,7 +63,7 @@ def test_a_step_runs_the_kernels_it_needs_and_no_others(ready: Prepared) -> None
     assert not [name for name in found if "bernoulli" in name], "dropout draws whole words of bits"
     # fp32 throughout: only heads and losses may ask for it, and get what they have
     assert found["aten::_to_copy"] <= 2
-    blocks = len(list(similar(ready.train["sentiment"].sequences.tokens[:32])))
+    blocks = len(list(similar_lengths(ready.train["sentiment"].sequences.tokens[:32])))
     # attention: two products a block forwards and four backwards
     assert found["aten::bmm"] + found["aten::baddbmm"] == 6 * LAYERS * blocks
     # 436 with five blocks, when this was written
@@ -77,7 +77,7 @@ def test_a_step_multiplies_little_more_than_the_tokens_need(ready: Prepared, tas
     with counter:
         step()
     part = ready.train[task]
-    needed = 3 * ready.model.work(collate(task, part.sequences, part.examples.labels, np.arange(32)))
+    needed = 3 * ready.model.forward_flops(collate(task, part.sequences, part.examples.labels, np.arange(32)))
     assert counter.get_total_flops() < 1.1 * needed
 
 
@@ -87,7 +87,7 @@ def test_real_sentences_leave_few_holes() -> None:
     _, rows, _ = read_split(read_task("sentiment", "demo/sentiment"), None)
     lengths = encode_texts(text, rows.texts, "cross_encoder", 128).tokens
     drawn = np.random.default_rng(0).permutation(lengths)[: len(lengths) // 32 * 32].reshape(-1, 32)
-    slots = sum(each[order].max() * len(order) for each in drawn for order in similar(each))
+    slots = sum(each[order].max() * len(order) for each in drawn for order in similar_lengths(each))
     padded = sum(each.max() * 32 for each in drawn)
     assert slots < 1.15 * drawn.sum() < padded
 

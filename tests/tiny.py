@@ -4,7 +4,9 @@ import string
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
+from minbert.data.packed import Packed
 from minbert.data.tokenizer import Tokenizer, wordpiece_tokenizer
 from minbert.encoder.bert import Bert, BertConfig
 from minbert.encoder.dropout import DropoutGenerator
@@ -77,8 +79,13 @@ def encoder_of(width: int) -> Bert:
     )
 
 
+def pack_padded(ids_SL: Tensor, mask_SL: Tensor, segments_SL: Tensor) -> Packed:
+    """The padded tensors of other libraries, packed."""
+    keep = mask_SL.bool()
+    return Packed(ids_SL[keep], segments_SL[keep], keep.sum(1))
+
+
 def tiny_backbone(folder: Path, seed: int = 0) -> Path:
     """Write a whole model folder (config.json, model.safetensors, tokenizer.json, vocab.txt); returns it."""
-    text = tiny_tokenizer(folder)
-    save_backbone(folder, tiny_bert(seed), text)
+    save_backbone(folder, tiny_bert(seed), tiny_tokenizer(folder))
     return folder

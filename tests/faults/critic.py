@@ -1,4 +1,4 @@
-"""A tiny model of several tasks, saved as a run is, and files for it to answer."""
+"""A tiny model of several tasks, saved like a run, and files for it to predict."""
 
 import json
 import random
@@ -28,9 +28,9 @@ PLANS = {
 }
 
 
-def critic(run: Path, layers: int = 2) -> Path:
+def critic(run: Path, layers: int = 2, seed: int = 0) -> Path:
     """mood and stars share the encoder's work, topic has an adapter, alike reads pairs."""
-    text = tiny_tokenizer(run / "vocabulary")
+    tokenizer = tiny_tokenizer(run / "vocabulary")
     config = BertConfig(
         num_hidden_layers=layers,
         hidden_size=16,
@@ -40,11 +40,11 @@ def critic(run: Path, layers: int = 2) -> Path:
         max_position_embeddings=64,
     )
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        model = Model(tiny_bert(config=config), TASKS, PLANS, "test")
+        torch.manual_seed(seed)
+        model = Model(tiny_bert(seed, config), TASKS, PLANS, "test")
         for parameter in model.parts.parameters():
             torch.nn.init.normal_(parameter, std=0.5)
-    save_model(run / "model", model, text)
+    save_model(run / "model", model, tokenizer)
     return run
 
 
@@ -53,14 +53,14 @@ def critic_of(run: Path) -> Predictor:
 
 
 def reviews(count: int, seed: int = 0) -> list[str]:
-    """Sentences of 1 to 20 words, always the same ones."""
+    """Sentences of 1 to 20 words, always the same ones for a seed."""
     draw = random.Random(seed)
     words = WORDS.split()
     return [" ".join(draw.choices(words, k=draw.randint(1, 20))) for _ in range(count)]
 
 
 def write_reviews(path: Path, texts: list[str]) -> Path:
-    """As a jsonl file if its name says so, else as csv without quotes."""
+    """As jsonl if the name ends so, else as csv without quotes."""
     if path.suffix == ".jsonl":
         lines = [json.dumps({"id": f"r{i}", "review": text}) for i, text in enumerate(texts)]
     else:

@@ -20,7 +20,7 @@ from minbert import files
 from minbert.config.loading import read_recipe
 from minbert.inference import saved_model
 from minbert.runs import checkpoint, directory, fit, metrics_log, run
-from minbert.runs.fit import SaveEvery
+from minbert.runs.checkpoint import CheckpointInterval
 from minbert.runs.run import resume_run, start_run
 from minbert.training import loop
 from tests.faults.hashes import run_hash
@@ -53,7 +53,7 @@ class Clock:
 def train(recipe: str, out: Path, last: int | None = None, resume: bool = False) -> None:
     torch.set_num_threads(1)
     clock = Clock(out, last)
-    every = SaveEvery(steps=2)
+    every = CheckpointInterval(steps=2)
     sys.settrace(clock)
     for _ in resume_run(out, every=every) if resume else start_run(read_recipe(recipe), out, every=every):
         pass

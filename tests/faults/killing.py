@@ -1,7 +1,7 @@
-"""python -m tests.faults.killing RUN INPUT OUTPUT TIMES: a job killed at instants all over it, and resumed each time.
+"""python -m tests.faults.killing RUN INPUT OUTPUT TIMES: a job killed at many instants, and resumed each time.
 
-The model is loaded once; each job is a child of its own, which kills itself before it executes the n-th line of the
-code that writes. Prints a line of JSON for each instant.
+The model is loaded once. Each job is a child process, which kills itself before it executes the n-th line of the code
+that writes. Prints one line of JSON per instant.
 """
 
 import json
@@ -44,7 +44,7 @@ class Clock:
         return self
 
 
-def answer(predictor: Predictor, source: Path, output: Path, clock: Clock, resume: bool) -> None:
+def predict(predictor: Predictor, source: Path, output: Path, clock: Clock, resume: bool) -> None:
     sys.settrace(clock)
     for _ in FilePrediction(predictor.members, ["mood", "stars"], source, output, resume=resume):
         pass
@@ -73,18 +73,18 @@ def main(run: Path, source: Path, output: Path, times: int) -> None:
 
     def uninterrupted() -> None:
         clock = Clock()
-        answer(predictor, source, whole, clock, False)
+        predict(predictor, source, whole, clock, False)
         count.write_text(str(clock.lines))
 
     assert in_child(uninterrupted) == 0
     lines = int(count.read_text())
     # evenly over all of it, and every second line of its end, where the files are put in their places
     for instant in sorted({*range(1, lines + 1, max(1, lines // times)), *range(lines - 45, lines + 1, 2)}):
-        ends = [in_child(lambda n=instant: answer(predictor, source, output, Clock(n), False))]  # type: ignore[misc]
-        # once more, somewhere in what is left; then to the end
+        ends = [in_child(lambda n=instant: predict(predictor, source, output, Clock(n), False))]  # type: ignore[misc]
+        # killed once more, somewhere in the rest; then to the end
         for last in (instant // 3 + 20, None):
             if not output.exists() or partial_folder(output).exists():
-                ends += [in_child(lambda n=last: answer(predictor, source, output, Clock(n), True))]  # type: ignore[misc]
+                ends += [in_child(lambda n=last: predict(predictor, source, output, Clock(n), True))]  # type: ignore[misc]
         same = output.exists() and output.read_bytes() == whole.read_bytes()
         rejects = [rejects_of(path).read_bytes() for path in (output, whole)]
         left = [

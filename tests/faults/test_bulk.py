@@ -1,4 +1,4 @@
-"""Bulk prediction: bad input, and ends at any instant. The numbers are those of the cases in docs/predict.md."""
+"""Prediction of files: bad input, and kills at any instant. The numbers are those of the cases in docs/predict.md."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def start(*words: object, rows: int = 0) -> "subprocess.Popen[str]":
-    """The command as a process of its own, in chunks of so many rows."""
+    """The command in a new process, in chunks of so many rows."""
     command = [sys.executable, "-m", "tests.faults.measured", str(rows), *map(str, words)]
     return subprocess.Popen(command, cwd=ROOT, env=ALONE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -41,7 +41,7 @@ def end(process: "subprocess.Popen[str]") -> tuple[int, str, float]:
     return process.returncode, err, float(found[1]) if found else 0.0
 
 
-def answers_in(path: Path, *names: str) -> list[list[str]]:
+def columns_in(path: Path, *names: str) -> list[list[str]]:
     return [list(values) for _, values in read_columns(path, list(names), "id")]
 
 
@@ -101,7 +101,7 @@ def test_15_the_command_itself_killed_from_outside(minbert: Minbert, run: Path, 
     kept = lines_in(journal)
     assert kept >= 12
     said = minbert(*words, output)
-    assert said.code == 2 and "Go on with it: --resume. Or begin anew: --force." in said.err
+    assert said.code == 2 and "Continue it with --resume, or start again with --force." in said.err
     code, told, _ = end(start(*words, output, "--resume", rows=100))
     assert code == 0 and "4,000 rows: 4,000 predictions" in told
     assert output.read_bytes() == whole.read_bytes()
@@ -109,7 +109,7 @@ def test_15_the_command_itself_killed_from_outside(minbert: Minbert, run: Path, 
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_15_a_stopped_command_says_how_to_go_on(run: Path, tmp_path: Path, number: signal.Signals) -> None:
+def test_15_a_stopped_command_says_how_to_resume(run: Path, tmp_path: Path, number: signal.Signals) -> None:
     source = write_reviews(tmp_path / "in.csv", reviews(20_000))
     output = tmp_path / "out.csv"
     process = start("predict", run, "mood", "--input", source, "--output", output, rows=100)
@@ -152,7 +152,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("ending", BAD)
-def test_16_bad_rows_are_listed_and_the_rest_is_answered(
+def test_16_bad_rows_are_listed_and_the_rest_is_predicted(
     minbert: Minbert, run: Path, tmp_path: Path, ending: str
 ) -> None:
     content, rejects = BAD[ending]
@@ -162,10 +162,10 @@ def test_16_bad_rows_are_listed_and_the_rest_is_answered(
     said = minbert(*words)
     assert said.code == 3
     assert rejects_in(output) == rejects
-    assert [row[-1] for row in answers_in(output, "review")] == ["1", "7", "9"]
+    assert [row[-1] for row in columns_in(output, "review")] == ["1", "7", "9"]
     assert "9 rows: 3 predictions" in said.err and "6 rejected" in said.err
     counts = json.loads(minbert(*words, "--force", "--json", "--skip-bad-rows").out)
-    assert (counts["rows"], counts["answered"], counts["rejected"]) == (9, 3, 6)
+    assert (counts["rows"], counts["written"], counts["rejected"]) == (9, 3, 6)
     assert minbert(*words, "--force", "--skip-bad-rows").code == 0
 
 
@@ -176,7 +176,7 @@ def test_16_bad_rows_of_a_parquet_file(minbert: Minbert, run: Path, tmp_path: Pa
     output = tmp_path / "out.parquet"
     assert minbert("predict", run, "mood", "--input", tmp_path / "in.parquet", "--output", output).code == 3
     assert list(rejects_in(output)) == [2, 3, 4]
-    assert [row[:1] for row in answers_in(output, "review")] == [["fine"], ["good"]]
+    assert [row[:1] for row in columns_in(output, "review")] == [["fine"], ["good"]]
 
 
 def test_16_a_file_of_bad_rows_only_is_rejected_row_by_row(minbert: Minbert, run: Path, tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_16_a_file_that_cannot_be_read_at_all_leaves_nothing_behind(
 # ---- 17: odd, but good --------------------------------------------------------------------------------
 
 
-def test_17_marks_of_other_systems_are_no_part_of_the_text(minbert: Minbert, run: Path, tmp_path: Path) -> None:
+def test_17_marks_of_other_systems_are_not_part_of_the_text(minbert: Minbert, run: Path, tmp_path: Path) -> None:
     plain, odd = tmp_path / "plain.csv", tmp_path / "odd.csv"
     plain.write_bytes(b'id,review\n1,a good film\n2,"two\nlines"\n')
     odd.write_bytes(b'\xef\xbb\xbfid,review\r\n1,a good film\r\n2,"two\nlines"\r\n')
@@ -220,7 +220,7 @@ def test_17_marks_of_other_systems_are_no_part_of_the_text(minbert: Minbert, run
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_17_ten_megabytes_in_one_field_are_answered_and_marked(run: Path, tmp_path: Path, ending: str) -> None:
+def test_17_ten_megabytes_in_one_field_are_predicted_and_marked(run: Path, tmp_path: Path, ending: str) -> None:
     texts = ["a good film", "bad " * 2_621_440, "a bad film"]
     assert len(texts[1]) == 10 * 2**20
 
@@ -274,7 +274,7 @@ def test_18_nothing_is_written_over(minbert: Minbert, run: Path, tmp_path: Path)
     mine.rename(source)
     assert output.read_text() == "dear\n" and source.read_bytes() == before
     assert minbert("predict", run, "mood", "--input", source, "--output", output, "--force").code == 0
-    assert len(answers_in(output, "prediction")) == 5
+    assert len(columns_in(output, "prediction")) == 5
 
 
 # ---- 19: a million rows -------------------------------------------------------------------------------
@@ -290,7 +290,7 @@ def write_many(path: Path, rows: int) -> Path:
 def peak_of(run: Path, folder: Path, rows: int, ending: str) -> float:
     source, output = write_many(folder / f"{rows}.csv", rows), folder / f"{rows}-out.{ending}"
     code, said, peak = end(start("predict", run, "mood", "--input", source, "--output", output))
-    assert code == 0 and f"{rows:,} rows: {rows:,} answered" in said, said
+    assert code == 0 and f"{rows:,} rows: {rows:,} predictions" in said, said
     ids = (values[-1] for _, values in read_columns(output, ["prediction"], "id"))
     assert all(int(found) == i for i, found in enumerate(ids))
     return peak

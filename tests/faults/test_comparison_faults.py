@@ -40,6 +40,10 @@ def trials(folder: Path) -> dict[str, dict[str, object]]:
     return {path.parent.name: json.loads(path.read_text()) for path in folder.glob("trials/*/run.json")}
 
 
+def finished(folder: Path) -> int:
+    return sum(about["state"] == "finished" for about in trials(folder).values())
+
+
 def small(tiny: Path, *more: object) -> list[object]:
     """Two recipes of the demo's tasks, two seeds, a few steps."""
     words: list[object] = ["compare", "demo", "papers-like.toml", "--seeds", 2, "--steps", 6, "--backbone", tiny]
@@ -99,15 +103,15 @@ def test_14_eight_writers_and_kills_lose_no_acknowledged_row(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_12_a_killed_driver_goes_on_and_trains_each_cell_once(here: Path, tiny: Path) -> None:
+def test_12_a_killed_driver_resumes_and_trains_each_trial_once(here: Path, tiny: Path) -> None:
     words = small(tiny, "--out", "cmp")
     for _ in range(3):
         driver = minbert(*words, start_new_session=True)
         time.sleep(1.0)
         end = time.monotonic() + 60
-        before = len(list(here.glob("cmp/trials/*/result.json")))
+        before = finished(here / "cmp")
         while driver.poll() is None and time.monotonic() < end:
-            if len(list(here.glob("cmp/trials/*/result.json"))) > before:
+            if finished(here / "cmp") > before:
                 break
             time.sleep(0.05)
         driver.send_signal(signal.SIGKILL)
@@ -121,17 +125,17 @@ def test_12_a_killed_driver_goes_on_and_trains_each_cell_once(here: Path, tiny: 
     assert sorted((row.label, row.seed) for row in rows.values()) == [
         ("demo", 0), ("demo", 1), ("papers-like.toml", 0), ("papers-like.toml", 1)
     ]  # fmt: skip
-    # the same cells, trained in one go elsewhere, have the same scores
+    # the same trials, trained without interruption elsewhere, have the same scores
     other = minbert(*small(tiny, "--out", "again"))
     other.communicate()
     again = Store(here / "again" / "results.sqlite").results()
     assert {key: row.scores for key, row in again.items()} == {key: row.scores for key, row in rows.items()}
-    # and asked once more nothing is trained
+    # called once more, it trains nothing
     written = {path: path.stat().st_mtime_ns for path in here.glob("cmp/trials/*/run.json")}
     last = minbert(*words)
     last.communicate()
     assert {path: path.stat().st_mtime_ns for path in here.glob("cmp/trials/*/run.json")} == written
-    # even if the table is lost: it is made again from the cells
+    # even if the table is lost: it is made again from the run.json files
     for path in here.glob("cmp/results.sqlite*"):
         path.unlink()
     minbert(*words).communicate()
@@ -139,7 +143,7 @@ def test_12_a_killed_driver_goes_on_and_trains_each_cell_once(here: Path, tiny: 
     assert {path: path.stat().st_mtime_ns for path in here.glob("cmp/trials/*/run.json")} == written
 
 
-def test_13_a_failed_cell_is_shown_and_the_ranking_says_incomplete(here: Path, tiny: Path) -> None:
+def test_13_a_failed_trial_is_shown_and_the_ranking_says_incomplete(here: Path, tiny: Path) -> None:
     # a step size at which the loss is no number soon
     wild = 'extends = "demo"\n\n[optimizer]\nlearning_rate = 1e30\nhead_learning_rate = 1e30\nmax_grad_norm = 0.0\n'
     (here / "wild.toml").write_text(wild, encoding="utf-8")
@@ -155,7 +159,7 @@ def test_13_a_failed_cell_is_shown_and_the_ranking_says_incomplete(here: Path, t
     assert states == {"demo": "finished", "wild.toml": "failed"}
 
 
-def test_a_killed_worker_is_a_failed_cell_and_the_others_go_on(here: Path, tiny: Path) -> None:
+def test_a_killed_worker_is_a_failed_trial_and_the_others_continue(here: Path, tiny: Path) -> None:
     driver = minbert(*small(tiny, "--out", "cmp", "--steps", 60))
     end = time.monotonic() + 60
     while not trials(here / "cmp") and time.monotonic() < end:
@@ -173,7 +177,7 @@ def test_a_killed_worker_is_a_failed_cell_and_the_others_go_on(here: Path, tiny:
     assert again.returncode == 0
 
 
-def test_an_interrupted_driver_lets_its_cells_save_themselves(here: Path, tiny: Path) -> None:
+def test_an_interrupted_driver_lets_its_trials_save_themselves(here: Path, tiny: Path) -> None:
     driver = minbert(*small(tiny, "--out", "cmp", "--steps", 400))
     end = time.monotonic() + 60
     while not list(here.glob("cmp/trials/*/metrics.jsonl")) and time.monotonic() < end:

@@ -17,10 +17,9 @@ import tomli_w
 from minbert.config.loading import read_recipe
 from minbert.config.recipe import Recipe
 from minbert.errors import UserError
-from minbert.runs.checkpoint import complete_checkpoints
+from minbert.runs.checkpoint import CheckpointInterval, complete_checkpoints
 from minbert.runs.directory import list_runs, lock_run, read_run
 from minbert.runs.events import Evaluated, Event, Finished, Started, Stopped
-from minbert.runs.fit import SaveEvery
 from minbert.runs.run import resume_run, start_run
 from tests.faults.hashes import run_hash
 from tests.workbench import DEMO, Minbert
@@ -44,7 +43,8 @@ REMEMBERING: dict[str, list[str]] = {
         'defaults.regularizers=["r_drop", "mixout"]',
     ],
     "heads in turn, then all at once with famo": [
-        'stages=[{sampler = "in_turn", max_rows_per_task = 64, trainable = "heads and adapters", tasks = ["paraphrase", "sentiment"]}, '
+        'stages=[{sampler = "in_turn", max_rows_per_task = 64, trainable = "heads and adapters", '
+        'tasks = ["paraphrase", "sentiment"]}, '
         '{sampler = "at_once", max_rows_per_task = 64}]',
         "balancer=famo",
         'tasks.sentiment.regularizers=[{name = "towards_start", weight = 0.01}]',
@@ -98,7 +98,7 @@ def test_2_a_run_stopped_after_any_step_ends_as_if_it_had_never_stopped(name: st
 
 
 def test_checkpoints_come_as_often_as_asked_and_old_ones_go(tiny: Path, tmp_path: Path) -> None:
-    events = start_run(recipe_of(tiny), tmp_path / "run", every=SaveEvery(steps=2, keep=2))
+    events = start_run(recipe_of(tiny), tmp_path / "run", every=CheckpointInterval(steps=2, keep=2))
     seen = [tuple(sorted(complete_checkpoints(tmp_path / "run" / "checkpoints"))) for _ in events]
     assert set(seen) >= {(2,), (2, 4), (4, 6), (6, 8)}
     assert max(map(len, seen)) == 2
@@ -106,10 +106,10 @@ def test_checkpoints_come_as_often_as_asked_and_old_ones_go(tiny: Path, tmp_path
 
 @pytest.mark.parametrize(("text", "steps", "seconds"), [("200", 200, None), ("10m", None, 600), ("90s", None, 90)])
 def test_how_often_is_said_in_steps_or_minutes(text: str, steps: int | None, seconds: float | None) -> None:
-    assert SaveEvery.parse(text) == SaveEvery(steps, seconds)
+    assert CheckpointInterval.parse(text) == CheckpointInterval(steps, seconds)
     for wrong in ("", "0", "ten", "-3", "0m"):
         with pytest.raises(UserError, match="--save-every"):
-            SaveEvery.parse(wrong)
+            CheckpointInterval.parse(wrong)
 
 
 # ---- damaged and unfinished checkpoints ---------------------------------------------------------------
@@ -120,7 +120,7 @@ def stopped_at_4(tiny: Path, tmp_path: Path) -> Path:
     """A run with the checkpoints of steps 2 and 4, stopped after the fourth."""
     run = tmp_path / "run"
     with pytest.raises(Stopped):
-        list(start_run(recipe_of(tiny), run, every=SaveEvery(steps=2), stop_requested=asked_after(4)))
+        list(start_run(recipe_of(tiny), run, every=CheckpointInterval(steps=2), stop_requested=asked_after(4)))
     assert sorted(complete_checkpoints(run / "checkpoints")) == [2, 4]
     return run
 
@@ -163,7 +163,7 @@ def test_5_with_nothing_whole_left_it_says_so_and_begins_again(stopped_at_4: Pat
     for path in (stopped_at_4 / "checkpoints").glob("*/weights.safetensors"):
         path.write_bytes(b"")
     started, *_ = resume_run(stopped_at_4)
-    assert isinstance(started, Started) and started.notes[-1].startswith("there is no checkpoint to go on from")
+    assert isinstance(started, Started) and started.notes[-1].startswith("there is no checkpoint to resume from")
     finish(start_run(recipe_of(tiny), tmp_path / "whole"))
     assert run_hash(stopped_at_4) == run_hash(tmp_path / "whole")
 
@@ -219,7 +219,7 @@ def test_10_two_processes_cannot_have_one_run(stopped_at_4: Path) -> None:
 def test_8_a_loss_that_is_no_number_fails_the_run_and_keeps_the_last_checkpoint(tiny: Path, tmp_path: Path) -> None:
     wild = recipe_of(tiny, "optimizer.learning_rate=1e30", "optimizer.max_grad_norm=0", "optimizer.warmup_ratio=0")
     with pytest.raises(UserError, match=r"The loss of task '\w+' became (nan|inf) at step"):
-        list(start_run(wild, tmp_path / "run", every=SaveEvery(steps=1)))
+        list(start_run(wild, tmp_path / "run", every=CheckpointInterval(steps=1)))
     about = read_run(tmp_path / "run")
     assert about["state"] == "failed" and "became" in about["reason"]
     assert complete_checkpoints(tmp_path / "run" / "checkpoints")

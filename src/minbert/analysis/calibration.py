@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from minbert.data.metrics import Array, log_loss
-from minbert.runs.predictions import LEAST
+from minbert.data.metrics import PROBABILITY_FLOOR, Array, log_loss
 
 RELIABILITY_BINS = 10
 # a best temperature at one of these limits means that no temperature helps: every prediction is correct, or none
@@ -48,7 +47,7 @@ class Calibration:
 
 
 def calibrate(probabilities_NC: Array, labels_N: Array) -> Calibration:
-    probabilities_NC = np.maximum(probabilities_NC.astype(float), LEAST)
+    probabilities_NC = np.maximum(probabilities_NC.astype(float), PROBABILITY_FLOOR)
     bins = reliability_bins(probabilities_NC, labels_N)
     truth_NC = np.eye(probabilities_NC.shape[1])[labels_N]
     accuracy = float((probabilities_NC.argmax(1) == labels_N).mean())

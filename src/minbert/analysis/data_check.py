@@ -62,7 +62,7 @@ def check_recipe(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = F
     ]
     trained_on = {key for name in ready.train for key in keys["train", name]}
     leaked = sum(key in trained_on for name in ready.dev for key in keys["dev", name])
-    return DataReport(splits, leaks, leaked, ready.learning.steps)
+    return DataReport(splits, leaks, leaked, ready.setup.steps)
 
 
 def named_splits(ready: Prepared) -> list[tuple[str, str, Split]]:

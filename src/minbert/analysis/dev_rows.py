@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from minbert.config.task import Task
-from minbert.data.metrics import Array, pearson
-from minbert.runs.predictions import LEAST, DevPredictions
+from minbert.data.metrics import PROBABILITY_FLOOR, Array, pearson
+from minbert.runs.predictions import DevPredictions
 
 WORD = re.compile(r"\w+(?:['’]\w+)*")
 # a row is long if it has more words than this fraction of the rows
@@ -106,7 +106,7 @@ def row_losses(predictions: DevPredictions) -> Array:
     if predictions.task.kind == "score":
         return np.asarray(np.abs(predictions.answers - predictions.labels))
     gold_N = predictions.answers[np.arange(len(predictions.labels)), predictions.labels]
-    return np.asarray(-np.log(np.maximum(gold_N, LEAST)))
+    return np.asarray(-np.log(np.maximum(gold_N, PROBABILITY_FLOOR)))
 
 
 def label_text(task: Task, value: float) -> str:

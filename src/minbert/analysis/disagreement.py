@@ -47,7 +47,7 @@ class Disagreement:
 
 
 def find_disagreement(first: DevPredictions, second: DevPredictions, names: tuple[str, str]) -> Disagreement:
-    check_same_dev_rows(first, second, names)
+    check_both_runs_match(first, second, names)
     losses_N, other_losses_N = row_losses(first), row_losses(second)
     if first.task.kind == "classify":
         correct_N, other_correct_N = (each.answers.argmax(1) == each.labels for each in (first, second))
@@ -76,7 +76,7 @@ def find_disagreement(first: DevPredictions, second: DevPredictions, names: tupl
     )
 
 
-def check_same_dev_rows(first: DevPredictions, second: DevPredictions, names: tuple[str, str]) -> None:
+def check_both_runs_match(first: DevPredictions, second: DevPredictions, names: tuple[str, str]) -> None:
     task, wrong = first.task.name, ""
     if first.task.choices != second.task.choices:
         wrong = "have different labels or score ranges"

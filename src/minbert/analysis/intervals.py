@@ -3,10 +3,10 @@
 import numpy as np
 from scipy.stats import norm
 
-from minbert.comparison.statistics import AT_ONCE, Summed, draw_rows
+from minbert.comparison.resampling import MAX_RESAMPLE_NUMBERS, SummableMetric, bootstrap_weights
 from minbert.data.metrics import Array
 
-BOOTSTRAP_RESAMPLES = 1000
+INTERVAL_RESAMPLES = 1000
 Z_95 = float(norm.ppf(0.975))
 
 
@@ -14,10 +14,10 @@ def score_interval(metric: str, predictions: Array, labels: Array, seed: int = 0
     """Wilson's interval for accuracy; for other metrics the percentile bootstrap over rows."""
     if metric == "accuracy":
         return wilson_interval(int((predictions.argmax(1) == labels).sum()), len(labels))
-    table, generator = Summed(metric, [predictions], labels), np.random.default_rng(seed)
-    most = max(1, AT_ONCE // table.width)
-    counts = (min(most, BOOTSTRAP_RESAMPLES - start) for start in range(0, BOOTSTRAP_RESAMPLES, most))
-    found = [table.resampled(draw_rows(generator, count, len(labels))) for count in counts]
+    table, generator = SummableMetric(metric, [predictions], labels), np.random.default_rng(seed)
+    most = max(1, MAX_RESAMPLE_NUMBERS // table.width)
+    counts = (min(most, INTERVAL_RESAMPLES - start) for start in range(0, INTERVAL_RESAMPLES, most))
+    found = [table.resampled(bootstrap_weights(generator, count, len(labels))) for count in counts]
     low, high = np.quantile(np.concatenate(found), [0.025, 0.975])
     return float(low), float(high)
 

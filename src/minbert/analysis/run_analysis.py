@@ -85,7 +85,9 @@ def analyze_run(run: Path, other: Path | None = None) -> RunAnalysis:
 
 
 def measured_tasks(run: Path) -> list[str]:
-    names = sorted(path.name.removesuffix("-dev.csv") for path in (run / "predictions").glob("*-dev.csv"))
+    # a run that has only the .csv of a task was made by an older version: reading it says what to do
+    found = (path for ending in ("csv", "npz") for path in (run / "predictions").glob(f"*-dev.{ending}"))
+    names = sorted({path.stem.removesuffix("-dev") for path in found})
     if not names:
         raise UserError(
             f"{run}: has no predictions of dev rows, so there is nothing to analyze.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from minbert.cli.comparison_summary import show_comparison
-from minbert.cli.console import console, shell_path
+from minbert.cli.console import command_line, console, shell_path
 from minbert.cli.options import (
     BackboneOption,
     BaselineOption,
@@ -29,8 +29,9 @@ from minbert.cli.trial_progress import saved_when_stopped, watch_trials
 from minbert.errors import UserError
 
 if TYPE_CHECKING:
-    from minbert.comparison.compare import Budget, Comparison
-    from minbert.comparison.transfer import Variant
+    from minbert.comparison.budget import Budget
+    from minbert.comparison.compare import Comparison
+    from minbert.comparison.transfer import LabeledRecipe
 
 
 def compare(
@@ -67,7 +68,9 @@ def compare(
     variants = read_variants(recipes, [*(set_ or []), *backbone_override(backbone)], cosines)
     chosen = choose_baseline(variants, baseline)
     extra = transfer_variants(chosen, sharing)
-    work = Comparison(out, variants, read_seeds(seeds), read_budget(budget, steps), extra, skip_bad_rows)
+    work = Comparison(
+        out, variants, read_seeds(seeds), read_budget(budget, steps), extra, skip_bad_rows, command_line()
+    )
     work.check(data_root)
     train_and_report(work, engine, jobs, data_root, chosen.label)
 
@@ -78,11 +81,11 @@ def backbone_override(backbone: str | None) -> list[str]:
     return [f"backbone={Path(backbone).resolve() if Path(backbone).is_dir() else backbone}"]
 
 
-def read_variants(names: Sequence[str], overrides: list[str], cosines: int) -> "list[Variant]":
+def read_variants(names: Sequence[str], overrides: list[str], cosines: int) -> "list[LabeledRecipe]":
     """The recipes, with gradient cosines where there are several tasks."""
     from dataclasses import replace
 
-    from minbert.comparison.transfer import Variant
+    from minbert.comparison.transfer import LabeledRecipe
     from minbert.config.loading import read_recipe
 
     variants = []
@@ -90,11 +93,11 @@ def read_variants(names: Sequence[str], overrides: list[str], cosines: int) -> "
         recipe = read_recipe(name, overrides)
         if cosines and len(recipe.tasks) > 1:
             recipe = replace(recipe, selection=replace(recipe.selection, gradient_cosine_rows=cosines))
-        variants.append(Variant(name, recipe))
+        variants.append(LabeledRecipe(name, recipe))
     return variants
 
 
-def choose_baseline(variants: "Sequence[Variant]", name: str | None) -> "Variant":
+def choose_baseline(variants: "Sequence[LabeledRecipe]", name: str | None) -> "LabeledRecipe":
     """The recipe of this name, or the first."""
     found = [variant for variant in variants if name in (None, variant.label)]
     if not found:
@@ -103,10 +106,10 @@ def choose_baseline(variants: "Sequence[Variant]", name: str | None) -> "Variant
     return found[0]
 
 
-def transfer_variants(baseline: "Variant", sharing: str) -> "list[Variant]":
-    from minbert.comparison.transfer import sharing_variants
+def transfer_variants(baseline: "LabeledRecipe", sharing: str) -> "list[LabeledRecipe]":
+    from minbert.comparison.transfer import transfer_recipes
 
-    return [] if sharing == "none" else sharing_variants(baseline, matrix=sharing == "matrix")
+    return [] if sharing == "none" else transfer_recipes(baseline, matrix=sharing == "matrix")
 
 
 def read_seeds(text: str) -> list[int]:
@@ -122,7 +125,7 @@ def read_seeds(text: str) -> list[int]:
 
 
 def read_budget(time: str | None, steps: int | None) -> "Budget":
-    from minbert.comparison.compare import Budget
+    from minbert.comparison.budget import Budget
 
     if time is not None and steps is not None:
         raise UserError("--budget and --steps: a trial has only one limit.", "Give one of them.")

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from minbert.cli.console import console, score_table, shell_path, text_table
+from minbert.cli.console import command_line, console, score_table, shell_path, text_table
 from minbert.cli.options import DemoOutOption, ForceOption
 from minbert.cli.training_progress import watch_training
 
@@ -40,7 +40,9 @@ def demo(out: DemoOutOption = Path("runs/demo"), force: ForceOption = False) -> 
     from minbert.runs.run import start_run
 
     console.print("[bold]One small BERT, three tasks[/]: sentiment, paraphrase and similarity, learned jointly")
-    finished = watch_training(start_run(read_recipe("demo"), out, force=force, measure_before=True))
+    finished = watch_training(
+        start_run(read_recipe("demo"), out, force=force, measure_before=True, command=command_line())
+    )
     console.print()
     console.print(score_table(finished.scores, finished.overall, finished.before, finished.before_overall))
     predictor = load_predictor(out)

@@ -34,21 +34,12 @@ def embed(
     if output.suffix != ".npy":
         raise UserError(f"{output}: vectors are written as a NumPy file.", "Use a name that ends in .npy.")
     from minbert.inference.embed_file import FileEmbedding
+    from minbert.inference.embedder import Embedder, load_encoder
     from minbert.inference.job import check_output
-    from minbert.inference.predictor import load_encoder
 
     check_output(input_, output)
     bert, text = load_encoder(model, precision)
-    job = FileEmbedding(
-        bert,
-        text,
-        input_,
-        output,
-        pooling,
-        normalize=normalize,
-        max_length=max_length,
-        resume=resume,
-        force=force,
-    )
+    embedder = Embedder(bert, text, pooling, normalize=normalize, max_length=max_length)
+    job = FileEmbedding(embedder, input_, output, resume=resume, force=force)
     done = watch_file(job)
-    stderr.print(f"{done.answered:,} vectors of {bert.config.hidden_size} numbers in {output}", markup=False)
+    stderr.print(f"{done.written:,} vectors of {bert.config.hidden_size} numbers in {output}", markup=False)

@@ -57,7 +57,7 @@ def evaluate(
         for name, task in tasks.items()
     }
 
-    def fill(name: str, predictions: "npt.NDArray[Any]") -> "Iterator[int]":
+    def fill(name: str, predictions: "npt.NDArray[Any]") -> "Iterator[float]":
         return predictor.fill(name, datasets[name].texts, predictions)
 
     scores = watch_evaluation(Scoring(tasks, datasets, fill))

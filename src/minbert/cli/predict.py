@@ -70,7 +70,7 @@ def predict(
         predict_texts(load_predictor(run, precision), task or "", texts, as_json)
         return
     check_paths(input_, output, format_)
-    bulk = load_predictor(run, precision).bulk(names, input_, output, form=format_, resume=resume, force=force)
+    bulk = load_predictor(run, precision).bulk(names, input_, output, output_format=format_, resume=resume, force=force)
     predict_file(bulk, skip_bad_rows, as_json)
 
 
@@ -112,10 +112,10 @@ def show_file_counts(done: "Progress", output: Path, as_json: bool) -> None:
     rejects = rejects_of(output)
     if as_json:
         files = {"output": str(output), "rejects": str(rejects) if done.rejected else None}
-        counts = {"rows": done.rows, "answered": done.answered, "rejected": done.rejected, "truncated": done.truncated}
+        counts = {"rows": done.rows, "written": done.written, "rejected": done.rejected, "truncated": done.truncated}
         typer.echo(json.dumps(counts | files))
         return
-    stderr.print(f"{done.rows:,} rows: {done.answered:,} predictions in {output}", markup=False)
+    stderr.print(f"{done.rows:,} rows: {done.written:,} predictions in {output}", markup=False)
     if done.truncated:
         stderr.print(f"{done.truncated:,} with truncated texts (see column 'truncated')")
     if done.rejected:

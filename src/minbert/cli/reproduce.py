@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from minbert.comparison.compare import Told
-    from minbert.comparison.reproduce import Cost, Outcome, Reproduction
+    from minbert.comparison.compare import ComparisonEvent
+    from minbert.comparison.reproduce import Reproduction, ReproductionCost, RowOutcome
 
 # values of --backbone and --budget
 OWN, FULL = "own", "full"
@@ -52,22 +52,23 @@ def reproduce(
 
     Example: minbert reproduce e --budget 5m --data-root data
     """
-    from minbert.comparison.engines.local import Local
+    from minbert.comparison.engines.local import LocalEngine
     from minbert.comparison.published import choose_rows, read_published
-    from minbert.comparison.reproduce import Reproduction, Settings
+    from minbert.comparison.reproduce import Reproduction, ReproductionSettings
 
     letters = list(read_published()) if which == "all" else [which]
     chosen = choose_rows(letters, [name.strip() for name in rows.split(",")] if rows else ())
     limit = None if budget == FULL else read_time_budget(budget)
-    work = Reproduction(chosen, Settings(out, "" if backbone == OWN else backbone, limit, seed, data_root))
+    settings = ReproductionSettings(out, "" if backbone == OWN else backbone, limit, seed, data_root)
+    work = Reproduction(chosen, settings, command_line())
     work.comparison.check(data_root)
     file = report or out / "report.md"
-    with saved_when_stopped(), closing(work.train(Local(out, jobs))) as events:
+    with saved_when_stopped(), closing(work.train(LocalEngine(out, jobs))) as events:
         watch_trials(with_report(work, events, file))
     show_outcomes(work.outcomes(), file)
 
 
-def with_report(work: "Reproduction", events: "Iterable[Told]", file: Path) -> "Iterator[Told]":
+def with_report(work: "Reproduction", events: "Iterable[ComparisonEvent]", file: Path) -> "Iterator[ComparisonEvent]":
     """Write the table after each trial, so that an interruption does not lose it."""
     from minbert.comparison.results import TrialResult
 
@@ -79,20 +80,20 @@ def with_report(work: "Reproduction", events: "Iterable[Told]", file: Path) -> "
 
 
 def write_reproduction_report(work: "Reproduction", file: Path) -> None:
-    from minbert.comparison.reproduce import markdown
+    from minbert.comparison.reproduce import reproduction_markdown
 
     settings = work.settings
-    limit = "whole recipes" if settings.budget is None else f"{settings.budget:,.0f} s of training per row"
+    limit = "whole recipes" if settings.seconds is None else f"{settings.seconds:,.0f} s of training per row"
     about = (
         f"Made by `{command_line()}`: {limit}, backbone {settings.backbone or 'of each recipe'}, seed {settings.seed}. "
         'Figures marked "here" were measured on all dev rows; the others are published. Overall is always '
         '(sst + quora + (sts + 1) / 2) / 3; "printed" is the overall score printed in the report.'
     )
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(markdown(work.outcomes(), "Published and measured", about), encoding="utf-8")
+    file.write_text(reproduction_markdown(work.outcomes(), "Published and measured", about), encoding="utf-8")
 
 
-def show_outcomes(outcomes: "Sequence[Outcome]", file: Path) -> None:
+def show_outcomes(outcomes: "Sequence[RowOutcome]", file: Path) -> None:
     console.print(outcome_table(outcomes))
     for outcome in outcomes:
         if outcome.failed or outcome.note:
@@ -104,25 +105,33 @@ def show_outcomes(outcomes: "Sequence[Outcome]", file: Path) -> None:
         raise typer.Exit(1)
 
 
-def outcome_table(outcomes: "Sequence[Outcome]") -> "Table":
+def outcome_table(outcomes: "Sequence[RowOutcome]") -> "Table":
     """Two lines per row: the published figures, and ours."""
-    from minbert.comparison.published import METRICS, overall_of
-    from minbert.comparison.reproduce import figure
+    from minbert.comparison.published import REPORT_METRICS, published_overall
+    from minbert.comparison.reproduce import format_figure
 
     numbers = ("sst", "quora", "sts", "overall", "printed", "seconds", "steps", "tokens", "parameters", "trainable")
     made = text_table("row", "system", *numbers, right=numbers)
     for outcome in outcomes:
         row = outcome.row
         system = escape_markup(row.title) + (" (test)" if row.split == "test" else "")
-        published = [figure(row.figures.get(task)) for task in METRICS]
-        made.add_row(f"[bold]{row.id}[/]", system, *published, figure(overall_of(row.figures)), figure(row.printed))
-        ours = [f"[bold]{figure(value)}[/]" for value in (*map(outcome.figures.get, METRICS), outcome.overall)]
+        published = [format_figure(row.figures.get(task)) for task in REPORT_METRICS]
+        made.add_row(
+            f"[bold]{row.id}[/]",
+            system,
+            *published,
+            format_figure(published_overall(row.figures)),
+            format_figure(row.printed),
+        )
+        ours = [
+            f"[bold]{format_figure(value)}[/]" for value in (*map(outcome.figures.get, REPORT_METRICS), outcome.overall)
+        ]
         state = "  [red]failed[/]" if outcome.failed.startswith("failed") else "  here"
         made.add_row("", state, *ours, "", *cost_columns(outcome.cost))
     return made
 
 
-def cost_columns(cost: "Cost | None") -> list[str]:
+def cost_columns(cost: "ReproductionCost | None") -> list[str]:
     if cost is None:
         return []
     millions = [f"{count / 1e6:.1f}M" for count in (cost.tokens, cost.total, cost.trainable)]

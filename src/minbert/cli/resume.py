@@ -1,6 +1,6 @@
 """minbert resume: continue an interrupted run."""
 
-from minbert.cli.console import console, escape_markup
+from minbert.cli.console import command_line, console, escape_markup
 from minbert.cli.options import DataRootOption, KeepOption, ProfileOption, RunArgument, SaveEveryOption
 from minbert.cli.train import train_to_end
 
@@ -19,14 +19,14 @@ def resume(
 
     Example: minbert resume runs/baseline
     """
-    from minbert.runs.fit import SaveEvery
+    from minbert.runs.checkpoint import CheckpointInterval
     from minbert.runs.run import resume_run
 
     console.print(f"[bold]{escape_markup(run)}[/]")
-    every = SaveEvery.parse(save_every, keep)
+    every = CheckpointInterval.parse(save_every, keep)
     train_to_end(
         run,
         lambda stop_signal: resume_run(
-            run, data_root=data_root, profile=profile, every=every, stop_requested=stop_signal
+            run, data_root=data_root, profile=profile, every=every, stop_requested=stop_signal, command=command_line()
         ),
     )

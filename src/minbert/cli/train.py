@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from minbert.cli.console import console, escape_markup, score_table, shell_path
+from minbert.cli.console import command_line, console, escape_markup, score_table, shell_path
 from minbert.cli.interrupts import StopSignal, show_stopped, show_stopped_at_once
 from minbert.cli.options import (
     DataRootOption,
@@ -50,18 +50,18 @@ def train(
     Example: minbert train baseline --data-root data --out runs/baseline
     """
     from minbert.config.loading import read_recipe
-    from minbert.runs.fit import SaveEvery
+    from minbert.runs.checkpoint import CheckpointInterval
     from minbert.runs.run import resume_run, start_run
 
     chosen = read_recipe(recipe, [*(set_ or []), *([] if seed is None else [f"seed={seed}"])])
     console.print(f"[bold]{escape_markup(recipe)}[/] on {escape_markup(chosen.backbone)}: {', '.join(chosen.tasks)}")
-    every = SaveEvery.parse(save_every, keep)
+    every = CheckpointInterval.parse(save_every, keep)
     if resume:
         events = partial(resume_run, out, chosen, data_root=data_root, profile=profile, every=every)
     else:
         new = partial(start_run, chosen, out, skip_bad_rows=skip_bad_rows, force=force)
         events = partial(new, data_root=data_root, profile=profile, every=every)
-    train_to_end(out, lambda stop_signal: events(stop_requested=stop_signal))
+    train_to_end(out, lambda stop_signal: events(stop_requested=stop_signal, command=command_line()))
 
 
 def train_to_end(out: Path, events: "Callable[[StopSignal], Iterator[Event]]") -> None:

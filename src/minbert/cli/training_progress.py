@@ -74,7 +74,7 @@ class TrainingView:
 
     def step(self, event: "Step") -> None:
         self.tokens += event.tokens
-        self.work += event.work
+        self.work += event.flops
         self.seconds += time.perf_counter() - self.last
         for name, loss in event.losses.items():
             # a running mean: the losses of single batches vary too much to be read

@@ -12,7 +12,7 @@ from minbert.cli.console import escape_markup, progress_bar, stderr
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from minbert.comparison.compare import Told
+    from minbert.comparison.compare import ComparisonEvent
     from minbert.comparison.results import TrialResult
 
 
@@ -26,7 +26,7 @@ def saved_when_stopped() -> Iterator[None]:
         raise typer.Exit(code if isinstance(code, int) else 1) from None
 
 
-def watch_trials(events: "Iterable[Told]") -> None:
+def watch_trials(events: "Iterable[ComparisonEvent]") -> None:
     with progress_bar() as bar:
         view = TrialsView(bar)
         for event in events:
@@ -43,13 +43,13 @@ class TrialsView:
         # a log file gets an occasional line instead of a bar
         self.live = sys.stderr.isatty()
 
-    def show(self, event: "Told") -> None:
-        from minbert.comparison.compare import Planned, Sizing
+    def show(self, event: "ComparisonEvent") -> None:
+        from minbert.comparison.compare import Calibrating, TrialsPlanned
         from minbert.comparison.results import TrialResult
 
-        if isinstance(event, Sizing):
+        if isinstance(event, Calibrating):
             self.sizing(f"fitting recipes to the budget: {event.done} of {event.total}")
-        elif isinstance(event, Planned):
+        elif isinstance(event, TrialsPlanned):
             self.bar.update(self.all_trials, total=event.trials, note="")
         elif isinstance(event, TrialResult):
             self.finished(event)

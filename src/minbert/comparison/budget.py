@@ -1,129 +1,165 @@
-"""(a recipe, a time) -> the recipe cut to as much of each epoch as can be trained in that time, on this machine."""
+"""(recipe, time or steps) -> the fraction of each epoch that fits into that budget on this machine."""
 
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from minbert.comparison.results import WHOLE
 from minbert.config.recipe import Recipe
 from minbert.training.loop import Loop
 from minbert.training.prepare import Prepared, prepare, read_data
-from minbert.training.samplers import Sampler, Supply
+from minbert.training.samplers import Sampler, StageSizes
 from minbert.training.stages import StagePlan, plan_stages
 
-# steps of each kind: the first one allocates what the others use, so it is not timed
-WARM, TIMED = 1, 3
-# dev rows of a task that are scored after an epoch: measuring should not take longer than learning
+# the first step of each kind allocates what the others reuse, so it is not timed
+WARMUP_STEPS, TIMED_STEPS = 1, 3
+# dev rows per task that are scored after an epoch: scoring should not take longer than training
 EVAL_ROWS = 500
+# bisection steps: a precision of one thousandth of the range is enough
+SEARCH_STEPS = 10
 
-# of the search for a share: a thousandth of what it can be is near enough
-HALVINGS = 10
+# the tasks that a sampler draws at once
+TaskDraw = tuple[str, ...]
+# (stage settings, tasks drawn)
+DrawKind = tuple[str, TaskDraw]
 
-Draw = tuple[str, ...]
-Kind = tuple[str, Draw]
+
+@dataclass(frozen=True)
+class Budget:
+    """What a trial may cost: seconds of training, or steps; neither means whole recipes."""
+
+    seconds: float | None = None
+    steps: int | None = None
+
+    def __str__(self) -> str:
+        if self.steps is not None:
+            return f"{self.steps:,} steps per training run"
+        if self.seconds is None:
+            return WHOLE
+        minutes = f"{self.seconds / 60:g} minutes" if self.seconds >= 120 else f"{self.seconds:g} seconds"
+        return f"{minutes} of training each"
+
+    def scaled(self, fraction: float) -> "Budget":
+        """For a recipe that trains only some of the tasks."""
+        return Budget(
+            None if self.seconds is None else self.seconds * fraction,
+            None if self.steps is None else max(1, round(self.steps * fraction)),
+        )
+
+    def epoch_fraction_of(self, recipe: Recipe, data_root: Path | None, skip_bad_rows: bool) -> float:
+        """The fraction of each epoch of a recipe that fits into this budget, measured here."""
+        if self.steps is not None:
+            return fraction_for_steps(recipe, self.steps, data_root, skip_bad_rows)
+        if self.seconds is not None:
+            return fraction_for_seconds(recipe, self.seconds, data_root, skip_bad_rows)
+        return recipe.epoch_fraction
 
 
-def share_for(recipe: Recipe, seconds: float, data_root: Path | None = None, skip_bad_rows: bool = False) -> float:
-    """How much of each epoch can be trained in this time, reading and measuring not counted."""
+def fraction_for_seconds(
+    recipe: Recipe, seconds: float, data_root: Path | None = None, skip_bad_rows: bool = False
+) -> float:
+    """The fraction of each epoch that can be trained in this time, not counting reading and scoring."""
     ready = prepare(recipe, data_root, skip_bad_rows)
-    each = time_kinds(ready)
-    sizes = {name: len(part.examples) for name, part in ready.train.items()}
+    seconds_per_draw = time_draws(ready)
+    sizes = {name: len(split.examples) for name, split in ready.train.items()}
     lengths = {name: ready.model.task(name).max_length for name in ready.train}
-    return largest_share(recipe, sizes, lengths, seconds, each)
+    return largest_fraction(recipe, sizes, lengths, seconds, seconds_per_draw)
 
 
-def share_for_steps(recipe: Recipe, steps: int, data_root: Path | None = None, skip_bad_rows: bool = False) -> float:
-    """How much of each epoch is trained in so many steps of the optimizer."""
+def fraction_for_steps(recipe: Recipe, steps: int, data_root: Path | None = None, skip_bad_rows: bool = False) -> float:
+    """The fraction of each epoch that this many optimizer steps train."""
     tasks, train, _ = read_data(recipe, data_root, skip_bad_rows)
-    sizes = {name: len(examples) for name, examples in train.items()}
+    sizes = {name: len(dataset) for name, dataset in train.items()}
     lengths = {name: recipe.tasks[name].max_length or task.max_length for name, task in tasks.items()}
-    return largest_share(recipe, sizes, lengths, steps * recipe.optimizer.gradient_accumulation_steps)
+    return largest_fraction(recipe, sizes, lengths, steps * recipe.optimizer.gradient_accumulation_steps)
 
 
-def largest_share(
+def largest_fraction(
     recipe: Recipe,
     sizes: Mapping[str, int],
     lengths: Mapping[str, int],
     limit: float,
-    each: Mapping[Kind, float] | None = None,
+    cost_per_draw: Mapping[DrawKind, float] | None = None,
 ) -> float:
-    """The share whose draws cost no more than the limit; `each`: what a draw of a kind costs, 1 if it is not said."""
+    """The largest fraction whose draws cost no more than the limit; without `cost_per_draw`, each draw costs 1."""
 
-    def cost(share: float) -> float:
-        short = replace(recipe, epoch_fraction=share)
-        counts = count_kinds(plan_stages(short, sizes, lengths), short)
-        return seconds_of(counts, each) if each is not None else counts.total()
+    def cost(fraction: float) -> float:
+        short = replace(recipe, epoch_fraction=fraction)
+        counts = count_draws(plan_stages(short, sizes, lengths), short)
+        return draw_seconds(counts, cost_per_draw) if cost_per_draw is not None else counts.total()
 
     whole = cost(recipe.epoch_fraction)
     if whole <= limit:
         return recipe.epoch_fraction
-    # every task has at least one batch in every epoch, so a share costs more than its part of the whole
+    # every task has at least one batch in every epoch, so a fraction costs at least its proportional part
     low, high = 0.0, min(recipe.epoch_fraction, 2 * recipe.epoch_fraction * limit / whole)
-    for _ in range(HALVINGS):
+    for _ in range(SEARCH_STEPS):
         middle = (low + high) / 2
         low, high = (middle, high) if cost(middle) <= limit else (low, middle)
-    # where not even the least of it fits, the least
+    # where not even the smallest fraction fits, take the smallest
     return low or high
 
 
-def within(recipe: Recipe, share: float) -> Recipe:
-    """The recipe cut to this share, and measured while training on no more than some of the dev rows."""
+def shortened(recipe: Recipe, epoch_fraction: float) -> Recipe:
+    """The recipe with this fraction of each epoch, scored during training on at most EVAL_ROWS dev rows."""
     rows = min(EVAL_ROWS, recipe.selection.eval_rows or EVAL_ROWS)
-    return replace(recipe, epoch_fraction=share, selection=replace(recipe.selection, eval_rows=rows))
+    return replace(recipe, epoch_fraction=epoch_fraction, selection=replace(recipe.selection, eval_rows=rows))
 
 
-def kind_of(plan: StagePlan, draw: Draw) -> Kind:
+def draw_kind(plan: StagePlan, draw: TaskDraw) -> DrawKind:
     """What decides how long a draw takes: stages that differ only in their length are the same."""
     return repr(replace(plan.stage, epochs=1)), draw
 
 
-def count_kinds(plans: Sequence[StagePlan], recipe: Recipe) -> Counter[Kind]:
-    """How often stages will draw which tasks."""
-    counts: Counter[Kind] = Counter()
+def count_draws(plans: Sequence[StagePlan], recipe: Recipe) -> Counter[DrawKind]:
+    """How often the stages will draw which tasks."""
+    counts: Counter[DrawKind] = Counter()
     for plan in plans:
         for epoch in range(plan.stage.epochs):
             plan.sampler.begin_epoch(epoch + 1)
             drawn = Counter(
                 plan.sampler.draw() for _ in range(plan.steps_per_epoch * recipe.optimizer.gradient_accumulation_steps)
             )
-            counts.update({kind_of(plan, draw): count for draw, count in drawn.items()})
+            counts.update({draw_kind(plan, draw): count for draw, count in drawn.items()})
     return counts
 
 
-def seconds_of(counts: Counter[Kind], each: Mapping[Kind, float]) -> float:
-    return sum(count * each[kind] for kind, count in counts.items())
+def draw_seconds(counts: Counter[DrawKind], seconds_per_draw: Mapping[DrawKind, float]) -> float:
+    return sum(count * seconds_per_draw[kind] for kind, count in counts.items())
 
 
-def possible_draws(sampler: Sampler) -> list[Draw]:
+def possible_draws(sampler: Sampler) -> list[TaskDraw]:
     """A sampler draws all its tasks at once or, as most do, any one of them."""
     first = sampler.draw()
     return [first] if len(first) > 1 else [(task,) for task in sampler.tasks]
 
 
-class Always(Sampler):
+class FixedDraw(Sampler):
     """The same tasks in every draw."""
 
-    def __init__(self, supply: Supply, seed: int, chosen: Draw) -> None:
-        super().__init__(supply, seed)
+    def __init__(self, sizes: StageSizes, seed: int, chosen: TaskDraw) -> None:
+        super().__init__(sizes, seed)
         self.chosen = chosen
 
-    def draw(self) -> Draw:
+    def draw(self) -> TaskDraw:
         return self.chosen
 
 
-def time_kinds(ready: Prepared) -> dict[Kind, float]:
-    """Seconds of a draw of each kind, from a few steps. The model is of no use afterwards."""
-    learning, teachers = ready.learning, {}
-    tried: dict[Kind, StagePlan] = {}
+def time_draws(ready: Prepared) -> dict[DrawKind, float]:
+    """Seconds per draw of each kind, from a few steps. The model cannot be used afterwards."""
+    learning, teachers = ready.setup, {}
+    tried: dict[DrawKind, StagePlan] = {}
     for plan in learning.plans:
         stage = replace(plan.stage, epochs=1)
         for draw in possible_draws(plan.sampler):
-            kind, number = kind_of(plan, draw), len(tried)
+            kind, number = draw_kind(plan, draw), len(tried)
             if kind in tried:
                 continue
-            always = Always(plan.sampler.supply, 0, draw)
-            tried[kind] = replace(plan, number=number, stage=stage, sampler=always, steps_per_epoch=WARM + TIMED)
+            fixed = FixedDraw(plan.sampler.sizes, 0, draw)
+            steps = WARMUP_STEPS + TIMED_STEPS
+            tried[kind] = replace(plan, number=number, stage=stage, sampler=fixed, steps_per_epoch=steps)
             if plan.number in learning.teachers:
                 teachers[number] = learning.teachers[plan.number]
     seconds: list[list[float]] = [[] for _ in tried]
@@ -131,5 +167,5 @@ def time_kinds(ready: Prepared) -> dict[Kind, float]:
     for step in Loop(ready.model, replace(learning, plans=list(tried.values()), teachers=teachers)):
         seconds[step.stage].append(time.perf_counter() - last)
         last = time.perf_counter()
-    draws = TIMED * ready.recipe.optimizer.gradient_accumulation_steps
-    return {kind: sum(found[WARM:]) / draws for kind, found in zip(tried, seconds, strict=True)}
+    draws = TIMED_STEPS * ready.recipe.optimizer.gradient_accumulation_steps
+    return {kind: sum(found[WARMUP_STEPS:]) / draws for kind, found in zip(tried, seconds, strict=True)}

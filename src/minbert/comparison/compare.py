@@ -1,23 +1,21 @@
-"""Recipes x seeds -> trained cells under equal budgets; what is done is never done again."""
+"""Recipes x seeds -> trained trials under equal budgets; a finished trial is never trained again."""
 
 import hashlib
 import json
-import shlex
-import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from minbert.comparison.budget import share_for, share_for_steps, within
-from minbert.comparison.engines import Engine, Going
-from minbert.comparison.results import WHOLE, TrialResult
+from minbert.comparison.budget import Budget, shortened
+from minbert.comparison.engines import Engine, Returned, TrialProgress
+from minbert.comparison.results import TrialResult
 from minbert.comparison.store import Store
-from minbert.comparison.transfer import Variant
-from minbert.comparison.trial import Trial, failure_reason, make_trial, read_result
+from minbert.comparison.transfer import LabeledRecipe
+from minbert.comparison.trial import Trial, failed_trial, failure_reason, make_trial, read_result
 from minbert.config.recipe import Recipe
 from minbert.encoder.hub import find_backbone
 from minbert.encoder.pretrained import read_config
@@ -25,203 +23,177 @@ from minbert.errors import UserError
 from minbert.files import hold_lock, write_json
 from minbert.training.prepare import outline
 
-Out = TypeVar("Out")
-# how much of each recipe fits into a budget: measured, so it cannot be found again, and part of what a cell is
-SHARES = "shares.json"
+# the fraction of each epoch that fits into a budget is measured, so it cannot be computed again, and it is part of a
+# trial's key
+EPOCH_FRACTIONS = "epoch_fractions.json"
 
 
 @dataclass(frozen=True)
-class Budget:
-    """What every cell may cost: seconds of training, or steps; neither: whole recipes."""
-
-    seconds: float | None = None
-    steps: int | None = None
-
-    def __str__(self) -> str:
-        if self.steps is not None:
-            return f"{self.steps:,} steps a training"
-        if self.seconds is None:
-            return WHOLE
-        minutes = f"{self.seconds / 60:g} minutes" if self.seconds >= 120 else f"{self.seconds:g} seconds"
-        return f"{minutes} of training each"
-
-    def part(self, share: float) -> "Budget":
-        """Of a variant that trains only some of the tasks."""
-        return Budget(
-            None if self.seconds is None else self.seconds * share,
-            None if self.steps is None else max(1, round(self.steps * share)),
-        )
-
-    def share_of(self, recipe: Recipe, data_root: Path | None, skip_bad_rows: bool) -> float:
-        """How much of each epoch of a recipe that is, here."""
-        if self.steps is not None:
-            return share_for_steps(recipe, self.steps, data_root, skip_bad_rows)
-        return (
-            recipe.epoch_fraction if self.seconds is None else share_for(recipe, self.seconds, data_root, skip_bad_rows)
-        )
-
-
-@dataclass(frozen=True)
-class Sizing:
-    """How long the steps of recipes take is being found out: so many of so many are known."""
+class Calibrating:
+    """The steps of recipes are being timed or counted: recipes done of all recipes."""
 
     done: int
     total: int
 
 
 @dataclass(frozen=True)
-class Planned:
-    """So many trainings are asked for, done or not."""
+class TrialsPlanned:
+    """The number of trials of the comparison, finished or not."""
 
     trials: int
 
 
-Told = Sizing | Planned | Going | TrialResult
+ComparisonEvent = Calibrating | TrialsPlanned | TrialProgress | TrialResult
 
 
 class Comparison:
-    """The folder of a comparison: cells, their results, and what was asked last."""
+    """The folder of a comparison: its trials, their results, and the plan of the last command."""
 
     def __init__(
         self,
         folder: Path,
-        compared: Sequence[Variant],
+        compared: Sequence[LabeledRecipe],
         seeds: Sequence[int],
         budget: Budget,
-        sharing: Sequence[Variant] = (),
+        sharing: Sequence[LabeledRecipe] = (),
         skip_bad_rows: bool = False,
+        command: str = "",
     ) -> None:
-        """`sharing`: what is trained besides, to see what sharing does."""
-        variants = [*compared, *sharing]
-        labels = [variant.label for variant in variants]
+        """`sharing`: recipes that are also trained, to measure transfer; `command`: the command line, recorded."""
+        every = [*compared, *sharing]
+        labels = [each.label for each in every]
         twice = [label for label in labels if labels.count(label) > 1]
         if twice:
             raise UserError(f"'{twice[0]}' is named twice.", "Name each recipe once.")
         self.folder = folder
-        self.variants = {variant.label: variant for variant in variants}
-        self.compared = [variant.label for variant in compared]
+        self.recipes = {each.label: each for each in every}
+        self.compared = [each.label for each in compared]
         self.seeds = tuple(seeds)
         self.budget = budget
         self.skip_bad_rows = skip_bad_rows
+        self.command = command
 
     @cached_property
     def store(self) -> Store:
         return Store(self.folder / "results.sqlite")
 
-    def train(self, engine: Engine, data_root: Path | None, baseline: str) -> Generator[Told, None, None]:
-        """Train what is missing. A cell that failed before is tried again: its reason may be gone."""
+    def train(self, engine: Engine, data_root: Path | None, baseline: str) -> Generator[ComparisonEvent, None, None]:
+        """Train the trials that are not finished, including those that failed before: the reason may be fixed."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with closing(hold_lock(self.folder)):
-            shares, failed = yield from self.shares(data_root, engine)
-            trials = self.trials(data_root, shares)
+            fractions, uncalibrated = yield from self.epoch_fractions(data_root, engine)
+            trials = self.trials(data_root, fractions)
             self.write_plan(trials, baseline)
-            # one that could not be cut is whole in the plan, and would pass for an earlier training without a budget
-            known = self.known([trial for trial in trials if trial.label not in failed])
-            yield Planned(len(unique(trials)))
-            yield from known.values()
-            waiting = [trial for trial in unique(trials) if trial.key not in known]
-            lost = [engine.lost(trial, failed[trial.label]) for trial in waiting if trial.label in failed]
-            # seeds outside, recipes inside: stopped early, every recipe has as many seeds
-            with closing(engine.run([trial for trial in waiting if trial.label not in failed])) as going:
-                for told in chain(lost, going):
-                    if isinstance(told, TrialResult):
-                        self.store.put(told)
-                    yield told
+            # an uncalibrated recipe is planned whole, and must not be taken for an earlier trial without a budget
+            finished = self.finished([trial for trial in trials if trial.label not in uncalibrated])
+            yield TrialsPlanned(len(unique_trials(trials)))
+            yield from finished.values()
+            waiting = [trial for trial in unique_trials(trials) if trial.key not in finished]
+            failed = (
+                failed_trial(trial, self.folder, uncalibrated[trial.label])
+                for trial in waiting
+                if trial.label in uncalibrated
+            )
+            # seeds outside, recipes inside: if it is stopped early, every recipe has as many seeds
+            with closing(engine.run([trial for trial in waiting if trial.label not in uncalibrated])) as running:
+                for event in chain(failed, running):
+                    if isinstance(event, TrialResult):
+                        self.store.put(event)
+                    yield event
 
     def check(self, data_root: Path | None) -> None:
-        """A mistake in any recipe, or a missing file, is found before anything is trained."""
-        for variant in self.variants.values():
-            recipe = variant.recipe
+        """Find an error in any recipe, or a missing file, before anything is trained."""
+        for each in self.recipes.values():
+            recipe = each.recipe
             outline(recipe, recipe.read_tasks(), read_config(find_backbone(recipe.backbone))[0])
-            self.asked(variant, data_root)
+            self.fraction_key(each, data_root)
 
-    def trials(self, data_root: Path | None, shares: Mapping[str, float]) -> list[Trial]:
-        """Every variant with every seed, cut to the budget; whole where nobody knows how much of it fits."""
-        cut = {label: variant.recipe for label, variant in self.variants.items()}
+    def trials(self, data_root: Path | None, fractions: Mapping[str, float]) -> list[Trial]:
+        """Every recipe with every seed, shortened to the budget; whole where its fraction is not known."""
+        recipes: dict[str, Recipe] = {label: each.recipe for label, each in self.recipes.items()}
         if self.budget != Budget():
-            cut |= {label: within(cut[label], share) for label, share in shares.items()}
+            recipes |= {label: shortened(recipes[label], fraction) for label, fraction in fractions.items()}
         return [
-            make_trial(label, replace(recipe, seed=seed), data_root, self.skip_bad_rows)
+            make_trial(label, replace(recipe, seed=seed), data_root, self.skip_bad_rows, self.command)
             for seed in self.seeds
-            for label, recipe in cut.items()
+            for label, recipe in recipes.items()
         ]
 
-    def shares(
+    def epoch_fractions(
         self, data_root: Path | None, engine: Engine
-    ) -> Generator[Sizing, None, tuple[dict[str, float], dict[str, str]]]:
-        """How much of each epoch every variant may train, measured once; and why it could not be found out."""
-        asked = {label: self.asked(variant, data_root) for label, variant in self.variants.items()}
-        kept = self.read_shares()
-        # recipes that come to the same training are timed once: two shares would make two trainings of them
+    ) -> Generator[Calibrating, None, tuple[dict[str, float], dict[str, str]]]:
+        """The fraction of each epoch that every recipe may train, measured once; and why it could not be measured."""
+        keys = {label: self.fraction_key(each, data_root) for label, each in self.recipes.items()}
+        known = self.read_fractions()
+        # recipes with the same training are timed once: two fractions would make two trials of them
         unknown = {
-            asked[label]: (self.budget.part(variant.part), variant.recipe, data_root, self.skip_bad_rows)
-            for label, variant in self.variants.items()
-            if asked[label] not in kept
+            keys[label]: (self.budget.scaled(each.budget_fraction), each.recipe, data_root, self.skip_bad_rows)
+            for label, each in self.recipes.items()
+            if keys[label] not in known
         }
         failed: dict[str, str] = {}
         if unknown:
-            yield Sizing(0, len(unknown))
-        # steps need no model to be counted; times are measured as the cells will run
-        measured = engine.call(Budget.share_of, unknown) if self.budget.seconds else here(Budget.share_of, unknown)
-        for done, (key, share) in enumerate(measured, 1):
-            if isinstance(share, BaseException):
-                failed[key] = (
-                    f"while its steps were {'timed' if self.budget.seconds else 'counted'}: {failure_reason(share)}"
-                )
+            yield Calibrating(0, len(unknown))
+        # counting steps needs no model; times are measured the way the trials will run
+        call = engine.call if self.budget.seconds else call_in_process
+        for done, (key, fraction) in enumerate(call(Budget.epoch_fraction_of, unknown), 1):
+            if isinstance(fraction, BaseException):
+                how = "timed" if self.budget.seconds else "counted"
+                failed[key] = f"while its steps were {how}: {failure_reason(fraction)}"
             else:
-                kept[key] = share
-                write_json(self.folder / SHARES, kept)
-            yield Sizing(done, len(unknown))
+                known[key] = fraction
+                write_json(self.folder / EPOCH_FRACTIONS, known)
+            yield Calibrating(done, len(unknown))
         return (
-            {label: kept[key] for label, key in asked.items() if key in kept},
-            {label: failed[key] for label, key in asked.items() if key in failed},
+            {label: known[key] for label, key in keys.items() if key in known},
+            {label: failed[key] for label, key in keys.items() if key in failed},
         )
 
-    def read_shares(self) -> dict[str, float]:
-        """What was found before, also for other recipes and budgets."""
-        path = self.folder / SHARES
+    def read_fractions(self) -> dict[str, float]:
+        """What was measured before, also for other recipes and budgets."""
+        path = self.folder / EPOCH_FRACTIONS
         try:
-            kept: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))
+            known: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
         except ValueError:
             raise UserError(
-                f"{path}: is not whole.", "Remove it: steps are timed again, and the cells trained anew."
+                f"{path}: not valid JSON.", "Remove it: steps are timed again, and the trials are trained again."
             ) from None
-        return kept
+        return known
 
-    def asked(self, variant: Variant, data_root: Path | None) -> str:
-        """What a share was found for: it is found once, so that a cell is known again."""
-        recipe = make_trial("", replace(variant.recipe, seed=0), data_root).key
-        return hashlib.sha256(repr((recipe, self.budget.part(variant.part))).encode()).hexdigest()
+    def fraction_key(self, each: LabeledRecipe, data_root: Path | None) -> str:
+        """What a fraction was measured for. It is measured once, so that a trial keeps its key."""
+        recipe = make_trial("", replace(each.recipe, seed=0), data_root).key
+        return hashlib.sha256(repr((recipe, self.budget.scaled(each.budget_fraction))).encode()).hexdigest()
 
-    def known(self, trials: Sequence[Trial]) -> dict[str, TrialResult]:
-        """What is finished by the cells themselves, put into the table where a killed driver did not get there."""
+    def finished(self, trials: Sequence[Trial]) -> dict[str, TrialResult]:
+        """The results of finished trials, by key. Their run.json decides; rows that the table lacks are added."""
         rows, found = self.store.results(), {}
-        for trial in unique(trials):
-            # a row without its run is of no use: answers are compared, not only scores
-            done = read_result(trial.folder(self.folder))
+        for trial in unique_trials(trials):
+            # a row without its run is of no use: predictions are compared, not only scores
+            done = read_result(self.folder, trial.key, trial.label)
             if done is not None:
-                found[trial.key] = replace(done, label=trial.label)
-                if rows.get(trial.key) != found[trial.key]:
-                    self.store.put(found[trial.key])
+                found[trial.key] = done
+                if rows.get(trial.key) != done:
+                    self.store.put(done)
         return found
 
     def write_plan(self, trials: Sequence[Trial], baseline: str) -> None:
-        """What was asked, for whoever makes the report again."""
+        """What was requested, for making the report again later."""
         plan: dict[str, Any] = {
-            "command": shlex.join(["minbert", *sys.argv[1:]]),
+            "command": self.command,
             "baseline": baseline,
             "budget": str(self.budget),
             "seeds": self.seeds,
             "compared": self.compared,
-            "tasks": list(self.variants[baseline].recipe.tasks),
+            "tasks": list(self.recipes[baseline].recipe.tasks),
             "trials": [
                 {
                     "key": trial.key,
                     "label": trial.label,
                     "seed": trial.recipe.seed,
-                    **asdict(self.budget.part(self.variants[trial.label].part)),
+                    **asdict(self.budget.scaled(self.recipes[trial.label].budget_fraction)),
                 }
                 for trial in trials
             ],
@@ -229,17 +201,17 @@ class Comparison:
         write_json(self.folder / "compare.json", plan)
 
 
-def here(
-    function: Callable[..., Out], work: Mapping[str, tuple[Any, ...]]
-) -> Iterator[tuple[str, Out | BaseException]]:
-    """In this process; whatever goes wrong is the one recipe's, as it is in a process of its own."""
-    for name, arguments in work.items():
+def call_in_process(
+    function: Callable[..., Returned], arguments: Mapping[str, tuple[Any, ...]]
+) -> Iterator[tuple[str, Returned | BaseException]]:
+    """Like `Engine.call`, in this process; an error affects only its own recipe."""
+    for name, each in arguments.items():
         try:
-            yield name, function(*arguments)
+            yield name, function(*each)
         except Exception as wrong:
             yield name, wrong
 
 
-def unique(trials: Sequence[Trial]) -> list[Trial]:
-    """Two recipes may come to the same training, as on another backbone than theirs."""
+def unique_trials(trials: Sequence[Trial]) -> list[Trial]:
+    """Two recipes may be the same trial, for example on another backbone than their own."""
     return list({trial.key: trial for trial in reversed(trials)}.values())[::-1]

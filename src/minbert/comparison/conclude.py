@@ -1,4 +1,4 @@
-"""The folder of a comparison -> everything that it found."""
+"""The folder of a comparison -> all its results."""
 
 import json
 import platform
@@ -8,76 +8,76 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minbert.comparison.caveats import caveats
-from minbert.comparison.contrasts import DevAnswers
-from minbert.comparison.ranking import Ranking, rank_systems, soundness
+from minbert.comparison.caveats import find_caveats
+from minbert.comparison.contrasts import PredictionsCache
+from minbert.comparison.ranking import Ranking, comparable_results, rank_systems
 from minbert.comparison.results import ComparisonResults, TrialResult
 from minbert.comparison.store import Store
-from minbert.comparison.transfer import does_sharing_help
+from minbert.comparison.transfer import measure_transfer
+from minbert.comparison.trial import read_result
 from minbert.config.task import Task, read_task
 from minbert.errors import UserError
 from minbert.runs.directory import read_run
 
-# of a long sha256, so much is enough to tell two files apart
-SHOWN = 16
+# characters of a SHA-256 that are shown
+DIGEST_LENGTH = 16
 
 
 def conclude(folder: Path) -> ComparisonResults:
-    """From what was asked last; the folder may hold more."""
+    """The results of the last plan; the folder may hold more trials."""
     plan = read_plan(folder)
-    results = planned(folder, plan)
+    results = planned_results(folder, plan)
     baseline: str = plan["baseline"]
-    about = first_run(folder, [each for each in results if each.label == baseline] + results)
+    about = reference_run(folder, [each for each in results if each.label == baseline] + results)
     tasks = tasks_of_run(about)
     labels: list[str] = plan["compared"]
-    competing = [each for each in results if each.label in labels]
-    verdicts = rank_systems(competing, labels, baseline, tasks, folder)
-    sound, beside = sound_results(results, verdicts, tasks, folder)
-    gains, transfers = does_sharing_help(sound, baseline, plan["tasks"], tasks, folder)
-    given = {trial["label"]: (trial.get("seconds"), trial.get("steps")) for trial in plan["trials"]}
+    ranking = rank_systems([each for each in results if each.label in labels], labels, baseline, tasks, folder)
+    comparable, beside = split_comparable(results, ranking, tasks, folder)
+    gains, transfers = measure_transfer(comparable, baseline, plan["tasks"], tasks, folder)
+    limits = {trial["label"]: (trial.get("seconds"), trial.get("steps")) for trial in plan["trials"]}
     return ComparisonResults(
         title=f"{baseline} and {len(labels) - 1} other{'s' if len(labels) != 2 else ''}",
         baseline=baseline,
         tasks=tasks,
-        measures=verdicts.measures,
-        seeds=verdicts.seeds,
-        systems=verdicts.systems,
-        # cells that only show whether sharing helps count too
-        complete=verdicts.complete and not beside,
+        measures=ranking.measures,
+        seeds=ranking.seeds,
+        systems=ranking.systems,
+        # trials that only measure transfer count too
+        complete=ranking.complete and not beside,
         budget=plan["budget"],
-        backbone=", ".join(backbones(sound, labels, folder)),
-        tested=verdicts.tested,
-        commands=(plan["command"], shlex.join(["minbert", "report", str(folder)])),
+        backbone=", ".join(backbones_of(comparable, labels, folder)),
+        tested=ranking.tested,
+        commands=tuple(filter(None, (plan["command"], shlex.join(["minbert", "report", str(folder)])))),
         provenance=provenance(about),
         gains=gains,
         transfers=transfers,
         beside=beside,
-        caveats=caveats(sound, given, folder),
+        caveats=find_caveats(comparable, limits, folder),
     )
 
 
-def sound_results(
-    results: Sequence[TrialResult], verdicts: Ranking, tasks: Mapping[str, Task], folder: Path
+def split_comparable(
+    results: Sequence[TrialResult], ranking: Ranking, tasks: Mapping[str, Task], folder: Path
 ) -> tuple[list[TrialResult], dict[str, dict[int, str]]]:
-    """What can be compared; of the trainings that only show whether sharing helps, why the others cannot."""
-    runs = {each.label: each.runs for each in verdicts.systems}
-    sound = [each for each in results if each.run and runs.get(each.label, {}).get(each.seed) == each.run]
-    answers, beside = DevAnswers(folder), dict[str, dict[int, str]]()
-    # the rows of those that compete are what the others' are held against
-    soundness(sound[:1], tasks, answers)
+    """The trials that can be compared; of those that only measure transfer, why the others cannot."""
+    runs = {each.label: each.runs for each in ranking.systems}
+    comparable = [each for each in results if each.run and runs.get(each.label, {}).get(each.seed) == each.run]
+    cache, beside = PredictionsCache(folder), dict[str, dict[int, str]]()
+    # the dev rows of the ranked systems are the reference for the others
+    comparable_results(comparable[:1], tasks, cache)
     for label in dict.fromkeys(each.label for each in results if each.label not in runs):
         trials = [each for each in results if each.label == label]
-        good, failed = soundness(trials, tasks, answers)
-        sound += good
+        good, failed = comparable_results(trials, tasks, cache)
+        comparable += good
         failed |= {each.seed: each.reason for each in trials if each.state == "missing"}
         if failed:
             beside[label] = failed
-    return sound, beside
+    return comparable, beside
 
 
-def backbones(sound: Sequence[TrialResult], labels: Sequence[str], folder: Path) -> list[str]:
-    """What the recipes were trained from; usually one."""
-    found = (read_run(folder / each.run).get("backbone", "") for each in sound if each.label in labels)
+def backbones_of(results: Sequence[TrialResult], labels: Sequence[str], folder: Path) -> list[str]:
+    """The backbones that the recipes were trained from; usually one."""
+    found = (read_run(folder / each.run).get("backbone", "") for each in results if each.label in labels)
     return list(dict.fromkeys(found))
 
 
@@ -92,23 +92,26 @@ def read_plan(folder: Path) -> dict[str, Any]:
     return plan
 
 
-def planned(folder: Path, plan: Mapping[str, Any]) -> list[TrialResult]:
-    """What came of each cell that was asked for; two labels may have the same training."""
-    known, found = Store(folder / "results.sqlite").results(), []
+def planned_results(folder: Path, plan: Mapping[str, Any]) -> list[TrialResult]:
+    """The result of each planned trial; two labels may have the same one."""
+    rows, found = Store(folder / "results.sqlite").results(), []
     for trial in plan["trials"]:
-        nothing = TrialResult(trial["key"], trial["label"], trial["seed"], "missing", "not trained yet")
-        found.append(replace(known.get(trial["key"], nothing), label=trial["label"], seed=trial["seed"]))
+        key, label, seed = trial["key"], trial["label"], trial["seed"]
+        # run.json is the record of a finished trial; the table has the reasons of failed ones
+        result = read_result(folder, key, label) or rows.get(key)
+        missing = TrialResult(key, label, seed, "missing", "not trained yet")
+        found.append(replace(result or missing, label=label, seed=seed))
     return found
 
 
-def first_run(folder: Path, results: Sequence[TrialResult]) -> dict[str, Any]:
-    """What the first finished training says of itself; the baseline's if it has one."""
+def reference_run(folder: Path, results: Sequence[TrialResult]) -> dict[str, Any]:
+    """run.json of the first finished trial; of the baseline if possible."""
     for each in results:
-        # one that was removed or damaged is shown as such beside the others
+        # a run that was removed or damaged is reported later, in its place
         if each.state == "finished" and (folder / each.run / "run.json").is_file():
             return read_run(folder / each.run) | {"folder": folder / each.run}
     reasons = "\n".join(dict.fromkeys(f"{each.label}: {each.reason}" for each in results))
-    raise UserError(f"{folder}: nothing is finished yet.\n{reasons}", "The same `minbert compare` goes on.")
+    raise UserError(f"{folder}: no trial is finished yet.\n{reasons}", "Run the same `minbert compare` again.")
 
 
 def tasks_of_run(about: Mapping[str, Any]) -> dict[str, Task]:
@@ -118,12 +121,12 @@ def tasks_of_run(about: Mapping[str, Any]) -> dict[str, Task]:
 
 def provenance(about: Mapping[str, Any]) -> dict[str, str]:
     versions = {f"{name} version": value for name, value in about["versions"].items()}
-    data = {f"{name} data": value[:SHOWN] for name, value in about["sha256"]["data"].items()}
+    data = {f"{name} data": value[:DIGEST_LENGTH] for name, value in about["sha256"]["data"].items()}
     return {
         **versions,
         "computes in": about["computes_in"],
         "device": about["device"],
         "report made on": platform.platform(),
-        "code": about["sha256"]["code"][:SHOWN],
+        "code": about["sha256"]["code"][:DIGEST_LENGTH],
         **data,
     }

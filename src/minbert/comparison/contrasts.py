@@ -1,4 +1,4 @@
-"""(two groups of runs, one a seed, on the very same dev rows) -> the difference between them, on any measure."""
+"""(two groups of runs, one run per seed, on the same dev rows) -> the difference between them, on any measure."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,31 +8,39 @@ from typing import TypeVar
 import numpy as np
 
 from minbert.comparison.results import OVERALL, Gain, ScoreDifference, Summary, Transfer, TrialResult
-from minbert.comparison.statistics import Evidence, Pairs, add_up, evidence, judged, pair_up, summarize
+from minbert.comparison.statistics import (
+    Evidence,
+    PairedScores,
+    difference_evidence,
+    judge_differences,
+    score_pairs,
+    summarize,
+    weighted_sum,
+)
 from minbert.config.task import TASK_METRICS, Task
 from minbert.data.metrics import Array, direction, overall
 from minbert.errors import UserError
 from minbert.runs.predictions import DevPredictions, read_dev_predictions
 
-# seed: folder of the run, below the comparison's
+# seed: folder of the run, relative to the comparison's
 Runs = Mapping[int, str]
-Key = TypeVar("Key", bound=Hashable)
+GroupKey = TypeVar("GroupKey", bound=Hashable)
 
 
 @dataclass(frozen=True)
 class Question:
-    """Are these trainings better than those, on one measure?"""
+    """Are these trials better than those, on one measure?"""
 
     measure: str
     these: Sequence[TrialResult]
     those: Sequence[TrialResult]
 
 
-# ---- what was answered --------------------------------------------------------------------------------
+# ---- predictions and scores ---------------------------------------------------------------------------
 
 
-class DevAnswers:
-    """The answers of runs to the very same dev rows; each file is read once, only the first run's texts are kept."""
+class PredictionsCache:
+    """The predictions of runs for the same dev rows; each file is read once, and only one run's texts are kept."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -42,7 +50,7 @@ class DevAnswers:
     def of(self, run: str, task: str) -> Array:
         if (run, task) not in self.known:
             read = read_dev_predictions(self.folder / run, task)
-            check_same_rows(task, *self.first.setdefault(task, (run, read)), run, read)
+            check_same_dev_rows(task, *self.first.setdefault(task, (run, read)), run, read)
             self.known[run, task] = read.answers
         return self.known[run, task]
 
@@ -50,7 +58,7 @@ class DevAnswers:
         return self.first[task][1].labels
 
 
-def check_same_rows(task: str, first: str, one: DevPredictions, second: str, other: DevPredictions) -> None:
+def check_same_dev_rows(task: str, first: str, one: DevPredictions, second: str, other: DevPredictions) -> None:
     if one.task.choices != other.task.choices:
         reason = "have other labels or another range"
     elif len(one.labels) != len(other.labels):
@@ -72,22 +80,22 @@ def tasks_of(result: TrialResult, tasks: Mapping[str, Task]) -> list[str]:
 
 
 def value_of(result: TrialResult, measure: str, tasks: Mapping[str, Task]) -> float | None:
-    """A result on a measure; nothing where it lacks a task."""
+    """The score of a trial on a measure; None if it lacks a task of the measure."""
     if measure == OVERALL:
         scores = {name: result.scores[name] for name in tasks_of(result, tasks)}
         return overall(scores, tasks) if scores and len(scores) == len(tasks) else None
-    task, metric = parted(measure)
+    task, metric = split_measure(measure)
     return result.scores.get(task, {}).get(metric)
 
 
 def summary_of(results: Iterable[TrialResult], measure: str, tasks: Mapping[str, Task]) -> Summary | None:
-    """Over seeds, in their order, whatever the order of the results."""
+    """Over seeds, in the order of the seeds."""
     values = {each.seed: value_of(each, measure, tasks) for each in sorted(results, key=lambda each: each.seed)}
     known = {seed: value for seed, value in values.items() if value is not None}
     return summarize(known) if known else None
 
 
-def parted(measure: str) -> tuple[str, str]:
+def split_measure(measure: str) -> tuple[str, str]:
     """ "sst.accuracy" -> task and metric."""
     task, _, metric = measure.rpartition(".")
     return task, metric
@@ -98,7 +106,7 @@ def main_measures(tasks: Mapping[str, Task]) -> list[str]:
 
 
 def overall_parts(tasks: Mapping[str, Task]) -> tuple[float, dict[tuple[str, str], float]]:
-    """`overall` is a constant and a weighted sum of metrics: found by asking it, so that the two agree."""
+    """`overall` as a constant and weights of metrics, found by calling it, so that the two always agree."""
     zeros = {name: dict.fromkeys(TASK_METRICS[task.kind], 0.0) for name, task in tasks.items()}
     constant = overall(zeros, tasks)
     weights = {
@@ -109,97 +117,100 @@ def overall_parts(tasks: Mapping[str, Task]) -> tuple[float, dict[tuple[str, str
     return constant, {part: weight for part, weight in weights.items() if abs(weight) > 1e-9}
 
 
-def overall_pairs(found: Mapping[tuple[str, str], Pairs], tasks: Mapping[str, Task]) -> Pairs:
-    """The tasks' pairs as one measure. Their rows were resampled independently, so the resamples just add up."""
+def overall_pairs(found: Mapping[tuple[str, str], PairedScores], tasks: Mapping[str, Task]) -> PairedScores:
+    """The scores of all tasks as one measure. Rows of different tasks are resampled independently, so sums work."""
     constant, weights = overall_parts(tasks)
-    # pairs are turned so that more is better; weights are of metrics as they are
-    return add_up([(weight * direction(part[1]), found[part]) for part, weight in weights.items()], constant)
+    # paired scores have signs such that more is better; weights belong to the metrics themselves
+    return weighted_sum([(weight * direction(part[1]), found[part]) for part, weight in weights.items()], constant)
 
 
 # ---- differences --------------------------------------------------------------------------------------
 
 
-def weigh(
-    compared: Mapping[Key, tuple[Runs, Runs]], measures: Sequence[str], tasks: Mapping[str, Task], answers: DevAnswers
-) -> dict[tuple[Key, str], Evidence]:
+def gather_evidence(
+    compared: Mapping[GroupKey, tuple[Runs, Runs]],
+    measures: Sequence[str],
+    tasks: Mapping[str, Task],
+    cache: PredictionsCache,
+) -> dict[tuple[GroupKey, str], Evidence]:
     """Each two groups of runs on every measure, over the seeds that both have; all runs have all tasks."""
     pairs: list[tuple[str, str]] = []
-    columns: dict[Key, range] = {}
+    columns: dict[GroupKey, range] = {}
     for key, (these, those) in compared.items():
         seeds = sorted(these.keys() & those.keys())
         columns[key] = range(len(pairs), len(pairs) + len(seeds))
         pairs += [(these[seed], those[seed]) for seed in seeds]
     if not pairs:
         return {}
-    parts = {name: [parted(name)] if name != OVERALL else list(overall_parts(tasks)[1]) for name in measures}
+    parts = {name: [split_measure(name)] if name != OVERALL else list(overall_parts(tasks)[1]) for name in measures}
     found = {
-        (task, metric): pairs_on(task, metric, pairs, answers)
+        (task, metric): pairs_on(task, metric, pairs, cache)
         for task, metric in dict.fromkeys(part for each in parts.values() for part in each)
     }
-    on = {name: overall_pairs(found, tasks) if name == OVERALL else found[parted(name)] for name in measures}
+    on = {name: overall_pairs(found, tasks) if name == OVERALL else found[split_measure(name)] for name in measures}
     best_is_one = {name: all(direction(metric) == 1 for _, metric in parts[name]) for name in measures}
     return {
-        (key, name): evidence(on[name].take(at), best_is_one[name])
+        (key, name): difference_evidence(on[name].take(at), best_is_one[name])
         for key, at in columns.items()
         for name in measures
         if at
     }
 
 
-def pairs_on(task: str, metric: str, pairs: Sequence[tuple[str, str]], answers: DevAnswers) -> Pairs:
+def pairs_on(task: str, metric: str, pairs: Sequence[tuple[str, str]], cache: PredictionsCache) -> PairedScores:
     number = {run: i for i, run in enumerate(dict.fromkeys(run for pair in pairs for run in pair))}
-    given = [answers.of(run, task) for run in number]
+    predictions = [cache.of(run, task) for run in number]
     places = [(number[this], number[that]) for this, that in pairs]
-    # rows are drawn by the task's name: independently of those of other tasks, the same in whatever company
-    return pair_up(metric, answers.labels(task), given, places, seed=[*task.encode()])
+    # seeded by the task's name: independent between tasks, and the same whatever else is compared
+    return score_pairs(metric, cache.labels(task), predictions, places, seed=[*task.encode()])
 
 
 def differences_between(
-    questions: Mapping[Key, Question], tasks: Mapping[str, Task], folder: Path
-) -> dict[Key, ScoreDifference]:
-    """Differences of any groups of trainings, tested together; one without a seed that both have is left out.
+    questions: Mapping[GroupKey, Question], tasks: Mapping[str, Task], folder: Path
+) -> dict[GroupKey, ScoreDifference]:
+    """Differences of any groups of trials, tested together; a question whose groups share no seed is left out.
 
-    "overall" is of all `tasks`. Runs whose dev rows are not the same are refused.
+    "overall" covers all `tasks`. Runs whose dev rows differ are refused.
     """
-    answers, found = DevAnswers(folder), dict[Key, Evidence]()
-    for key, asked in questions.items():
+    cache, found = PredictionsCache(folder), dict[GroupKey, Evidence]()
+    for key, question in questions.items():
         these, those = (
-            {each.seed: each.run for each in group if value_of(each, asked.measure, tasks) is not None}
-            for group in (finished(asked.these), finished(asked.those))
+            {each.seed: each.run for each in group if value_of(each, question.measure, tasks) is not None}
+            for group in (finished(question.these), finished(question.those))
         )
-        for each in weigh({key: (these, those)}, [asked.measure], tasks, answers).values():
+        for each in gather_evidence({key: (these, those)}, [question.measure], tasks, cache).values():
             found[key] = each
-    return dict(zip(found, judged(list(found.values())), strict=True))
+    return dict(zip(found, judge_differences(list(found.values())), strict=True))
 
 
 def finished(results: Iterable[TrialResult]) -> list[TrialResult]:
     return [each for each in results if each.state == "finished"]
 
 
-# ---- does sharing help? -------------------------------------------------------------------------------
+# ---- transfer between tasks ---------------------------------------------------------------------------
 
 
-def gains(
+def sharing_gains(
     alone: Mapping[str, Sequence[TrialResult]], together: Sequence[TrialResult], tasks: Mapping[str, Task], folder: Path
 ) -> tuple[Gain, ...]:
-    """`alone`: task: trainings on it alone. Tasks that nothing is known of are left out."""
+    """`alone`: trials of each task alone. Tasks without a comparable result are left out."""
     measure = dict(zip(tasks, main_measures(tasks), strict=True))
     questions = {name: Question(measure[name], together, alone[name]) for name in tasks if name in alone}
     found = []
     for name, difference in differences_between(questions, tasks, folder).items():
-        apart, joined = (summary_of(finished(each), measure[name], tasks) for each in (alone[name], together))
-        assert apart is not None and joined is not None
-        found.append(Gain(name, apart, joined, difference))
+        single, joint = (summary_of(finished(each), measure[name], tasks) for each in (alone[name], together))
+        assert single is not None and joint is not None
+        found.append(Gain(name, single, joint, difference))
     return tuple(found)
 
 
-def transfers(
+def task_transfers(
     alone: Mapping[str, Sequence[TrialResult]],
     shared: Mapping[tuple[str, str, str], Sequence[TrialResult]],
     tasks: Mapping[str, Task],
     folder: Path,
 ) -> tuple[Transfer, ...]:
-    """`shared`: (source, target, "with" or "then"): trainings, to be compared with those on the target alone."""
+    """`shared`: trials by (source, target, "with" or "then"), to be compared with those of the target alone."""
     measure = dict(zip(tasks, main_measures(tasks), strict=True))
     questions = {
         (source, target, how): Question(measure[target], results, alone[target])

@@ -1,4 +1,4 @@
-"""published.toml -> the rows of the five reports' tables, with the figures that they print."""
+"""published.toml -> the rows of the five reports' tables, with the published figures."""
 
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -10,14 +10,14 @@ from minbert.config.schema import fill_settings
 from minbert.data.metrics import overall
 from minbert.errors import UserError, did_you_mean
 
-FILE = Path(__file__).parent / "published.toml"
-# the tasks of all five reports, with their metrics
-METRICS = {"sst": "accuracy", "quora": "accuracy", "sts": "pearson"}
+PUBLISHED_FILE = Path(__file__).parent / "published.toml"
+# the tasks of all five reports and their metrics
+REPORT_METRICS = {"sst": "accuracy", "quora": "accuracy", "sts": "pearson"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
-    """A row of a table. What its settings mean is said at the top of published.toml."""
+class PublishedRow:
+    """A row of a table. The top of published.toml explains its settings."""
 
     id: str
     title: str
@@ -43,40 +43,45 @@ class Row:
 
     @property
     def figures(self) -> dict[str, float]:
-        """What the report gives of the three tasks."""
+        """The report's scores of the three tasks."""
         found = {"sst": self.sst, "quora": self.quora, "sts": self.sts}
         return {task: figure for task, figure in found.items() if figure is not None}
 
     @property
     def models(self) -> dict[str, str]:
-        """The recipe of each model that the row trains, by the one task that it is for; "": for all of them."""
+        """The recipe of each model that the row trains, by its task; "" for a model of all tasks."""
         if self.one_model_per_task:
-            return dict.fromkeys(METRICS, self.recipe)
+            return dict.fromkeys(REPORT_METRICS, self.recipe)
         return self.recipes or ({"": self.recipe} if self.recipe else {})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class PublishedReport:
+    """The rows of one report."""
+
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[PublishedRow, ...]
     extra: tuple[str, ...] = ()
 
 
-def read_published() -> dict[str, Report]:
+def read_published() -> dict[str, PublishedReport]:
     """The reports by their letters."""
-    tables = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    return {letter: fill_settings(Report, table, FILE.name, f"report '{letter}'") for letter, table in tables.items()}
+    tables = tomllib.loads(PUBLISHED_FILE.read_text(encoding="utf-8"))
+    return {
+        letter: fill_settings(PublishedReport, table, PUBLISHED_FILE.name, f"report '{letter}'")
+        for letter, table in tables.items()
+    }
 
 
-def overall_of(figures: Mapping[str, float]) -> float | None:
+def published_overall(figures: Mapping[str, float]) -> float | None:
     """(sst + quora + (sts + 1) / 2) / 3, if all three are there."""
-    if not METRICS.keys() <= figures.keys():
+    if not REPORT_METRICS.keys() <= figures.keys():
         return None
-    return overall({task: {metric: figures[task]} for task, metric in METRICS.items()}, {})
+    return overall({task: {metric: figures[task]} for task, metric in REPORT_METRICS.items()}, {})
 
 
-def choose_rows(letters: Iterable[str], ids: Iterable[str] = ()) -> list[Row]:
-    """The rows of these reports, or of these only those named, with the rows that they are composed of."""
+def choose_rows(letters: Iterable[str], ids: Iterable[str] = ()) -> list[PublishedRow]:
+    """The rows of these reports, or only those named, with the rows that they are composed of."""
     reports = read_published()
     rows = {row.id: row for letter in letters for row in reports[letter].rows}
     wanted = set()

@@ -1,36 +1,36 @@
-"""What a comparison found, as plain data: nothing here computes; statistics fill it in, the report shows it."""
+"""The results of a comparison as plain data: statistics fill it in, the report shows it, nothing here computes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from minbert.config.task import Task
 
-# the budget that is none
+# how a comparison without a budget is called
 WHOLE = "whole recipes"
-# the name of the measure that joins all tasks; the others are "task.metric"
+# the measure over all tasks; the others are "task.metric"
 OVERALL = "overall"
 BETTER, WORSE, NO_EVIDENCE = "better", "worse", "no evidence of a difference"
 
 
 @dataclass(frozen=True)
 class TrialCost:
-    """Of one training, or the mean over seeds."""
+    """The cost of one trial, or the mean over seeds; run.json has the same fields."""
 
-    # training only: neither reading nor measuring
+    # of training steps only, without reading and scoring
     seconds: float
     steps: float
     tokens: float
-    # parameters of the model, and those that learned in at least one stage
+    # parameters of the model, and those that are trained in at least one stage
     total: int
     trainable: int
-    # bytes: of the process at its largest; of the saved model
+    # bytes of the process at its largest, and of the saved model
     memory: float
     size: float
 
 
 @dataclass(frozen=True)
 class TrialResult:
-    """What came of one training of a comparison: a recipe with a seed."""
+    """The result of one trial: a recipe with a seed."""
 
     key: str
     label: str
@@ -42,7 +42,7 @@ class TrialResult:
     scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     overall: float | None = None
     cost: TrialCost | None = None
-    # the folder of the run, below the comparison's
+    # the folder of the run, relative to the comparison's
     run: str = ""
 
 
@@ -63,22 +63,22 @@ class ScoreDifference:
     """A recipe minus the baseline on one measure, over the seeds that both have. Above 0 is always better."""
 
     value: float
-    # 95 % interval over seeds and dev rows; over dev rows alone where there is one seed
+    # 95 % interval over seeds and dev rows; over dev rows alone with one seed
     low: float
     high: float
     p: float
-    # Holm's correction over all that is tested together
+    # p with Holm's correction over all differences that are tested together
     corrected: float
-    # randomization over dev rows alone: are these very models different?
+    # permutation test over dev rows alone: do these particular models differ?
     p_rows: float
-    # the smallest true difference that would have been found four times in five
+    # the smallest true difference that would be detected with a probability of 0.8
     minimum_detectable_effect: float
     # Cohen's d over seeds; None with one seed, or where nothing varies
     effect: float | None
-    # share of the baseline's errors that are gone, for metrics whose best value is 1
+    # fraction of the baseline's errors that are removed, for metrics whose best value is 1
     errors_removed: float | None
     result: str
-    # that both have: with one, nothing is known of the luck of seeds
+    # seeds that both have; with one, the variation between seeds is unknown
     seeds: int
 
 
@@ -98,26 +98,26 @@ class System:
 
     label: str
     about: str
-    # what its recipe has and the baseline's has not, as resolved: (setting, baseline's value, its own)
+    # differences of its resolved config from the baseline's: (setting, baseline's value, its value)
     changes: tuple[tuple[str, str, str], ...]
     seeds: tuple[int, ...]
-    # seed: why there is nothing
+    # seed: why there is no result
     failed: Mapping[int, str]
     missing: tuple[int, ...]
-    # measure: ...
+    # by measure
     summaries: Mapping[str, Summary]
     differences: Mapping[str, ScoreDifference]
     cost: TrialCost | None
     curves: Mapping[str, Curve]
     # (task, task): cosine between their gradients in the shared encoder over training
     cosines: Mapping[tuple[str, str], Curve]
-    # seed: folder of the run, below the comparison's
+    # seed: folder of the run, relative to the comparison's
     runs: Mapping[int, str]
 
 
 @dataclass(frozen=True)
 class Gain:
-    """Training together minus training alone, on one task, over seeds."""
+    """Joint training minus training alone, on one task, over seeds."""
 
     task: str
     alone: Summary
@@ -127,7 +127,7 @@ class Gain:
 
 @dataclass(frozen=True)
 class Transfer:
-    """What training on `source` does for `target`, beside training on the target alone; how: "with" or "then"."""
+    """The effect of also training on `source` on the score of `target`; how: "with" (jointly) or "then" (before it)."""
 
     source: str
     target: str
@@ -143,24 +143,24 @@ class ComparisonResults:
     # "sst.accuracy", ..., and last "overall"
     measures: tuple[str, ...]
     seeds: tuple[int, ...]
-    # ranked by the overall measure, the best first; those without a result last
+    # the best overall score first; those without a result last
     systems: tuple[System, ...]
-    # False: some cells are failed or missing, so the ranking is of what there is
+    # False: some trials have failed or are missing, so the ranking covers the rest
     complete: bool
-    # in words: "10 minutes of training a cell", "400 steps a cell", "whole recipes"
+    # in words: "10 minutes of training each", "400 steps per training run", "whole recipes"
     budget: str
     backbone: str
     # how many differences were tested together
     tested: int
-    # the commands that make all this again
+    # the commands that reproduce all this
     commands: tuple[str, ...]
     # versions of torch and minbert, the machine, sha256 of the data
     provenance: Mapping[str, str]
     gains: tuple[Gain, ...] = ()
     transfers: tuple[Transfer, ...] = ()
-    # trainings that only show whether sharing helps and have no result: label: seed: why
+    # trials that only measure transfer and have no result: label: seed: reason
     beside: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
-    # sentences: what makes the trainings less comparable than the tables look
+    # sentences on what makes the trials less comparable than the tables suggest
     caveats: tuple[str, ...] = ()
 
     @property

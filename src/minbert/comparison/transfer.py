@@ -1,8 +1,8 @@
-"""(a recipe of several tasks) -> the recipes that show whether sharing helps; (their results) -> whether it did.
+"""(recipe of several tasks) -> recipes that show whether joint training helps; (their results) -> whether it did.
 
-alone: one task, everything else as it was. with: two of the tasks. then: all that the recipe does with the source,
-after it all that it does with the target; the model is the target's best. Stages keep their epochs and steps: how much
-of them is trained is up to the budget, of which each task has an equal part.
+alone: one task, everything else unchanged. with: two of the tasks jointly. then: everything that the recipe does with
+the source, after that everything that it does with the target; the model with the best target score is kept. Stages
+keep their epochs and steps: the budget, of which each task has an equal part, decides how much of them is trained.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -11,7 +11,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, cast
 
-from minbert.comparison.contrasts import gains, transfers
+from minbert.comparison.contrasts import sharing_gains, task_transfers
 from minbert.comparison.results import Gain, Transfer, TrialResult
 from minbert.config.recipe import Recipe, Selection, Stage
 from minbert.config.schema import Spec, choose_technique
@@ -21,60 +21,65 @@ from minbert.model.losses import LOSSES, Loss
 
 
 @dataclass(frozen=True)
-class Variant:
-    """A recipe under the name that the tables have for it."""
+class LabeledRecipe:
+    """A recipe with its name in the tables of the report."""
 
     label: str
     recipe: Recipe
-    # of the budget of a training
-    part: float = 1.0
+    # of the budget of a trial
+    budget_fraction: float = 1.0
 
 
-def sharing_variants(own: Variant, *, matrix: bool) -> list[Variant]:
-    """What there is to train beside the recipe itself: each task alone, and for a matrix all pairs, with and then."""
+def transfer_recipes(own: LabeledRecipe, *, matrix: bool) -> list[LabeledRecipe]:
+    """The recipes to train besides the recipe itself: each task alone, and for a matrix all pairs, with and then."""
     recipe = own.recipe
     if len(recipe.tasks) < 2:
-        raise UserError(f"{recipe.where}: has one task, and nothing to share it with.", "Name a recipe of several.")
-    trained = [name for name in recipe.tasks if stages_with(recipe, [name])]
-    targets = [name for name in trained if answers(recipe, name)]
+        raise UserError(
+            f"{recipe.where}: has only one task, so there is nothing to share.", "Name one of several tasks."
+        )
+    trained = [name for name in recipe.tasks if stages_of_tasks(recipe, [name])]
+    targets = [name for name in trained if is_scored(recipe, name)]
     if not targets:
         raise UserError(
-            f"{recipe.where}: none of its tasks is trained and answers, so nothing shows whether sharing helps.",
-            "Add a task that is measured.",
+            f"{recipe.where}: none of its tasks is both trained and scored, so transfer cannot be measured.",
+            "Add a task that is scored.",
         )
-    found = [alone(recipe, task) for task in targets]
+    found = [single_task_recipe(recipe, task) for task in targets]
     if matrix:
-        # of two tasks, the pair is the recipe itself
+        # with two tasks, the pair is the recipe itself
         for one, other in combinations(trained, 2) if len(recipe.tasks) > 2 else ():
-            if {one, other} & set(targets) and meet(recipe, one, other):
-                found.append(pair(recipe, one, other))
-        found += [then(recipe, source, target) for target in targets for source in trained if source != target]
+            if {one, other} & set(targets) and trained_together(recipe, one, other):
+                found.append(pair_recipe(recipe, one, other))
+        found += [
+            sequential_recipe(recipe, source, target) for target in targets for source in trained if source != target
+        ]
     return found
 
 
-def does_sharing_help(
+def measure_transfer(
     results: Sequence[TrialResult], together: str, names: Sequence[str], tasks: Mapping[str, Task], folder: Path
 ) -> tuple[tuple[Gain, ...], tuple[Transfer, ...]]:
-    """`together`: the label of the recipe itself; `names`: its tasks, of which `tasks` are measured."""
+    """`together`: the label of the recipe itself; `names`: its tasks, of which `tasks` are scored."""
     groups: dict[str, list[TrialResult]] = {}
     for result in results:
         groups.setdefault(result.label, []).append(result)
     alone = {name: groups[alone_label(name)] for name in names if alone_label(name) in groups}
-    shared = {question: groups[label] for question, label in labels_of(groups, together, names).items()}
-    return gains(alone, groups.get(together, []), tasks, folder), transfers(alone, shared, tasks, folder)
+    shared = {question: groups[label] for question, label in transfer_labels(groups, together, names).items()}
+    gains = sharing_gains(alone, groups.get(together, []), tasks, folder)
+    return gains, task_transfers(alone, shared, tasks, folder)
 
 
-def labels_of(labels: Collection[str], together: str, names: Sequence[str]) -> dict[tuple[str, str, str], str]:
-    """(source, target, "with" or "then"): the training that shows it, where there is one and the target alone."""
+def transfer_labels(labels: Collection[str], together: str, names: Sequence[str]) -> dict[tuple[str, str, str], str]:
+    """(source, target, "with" or "then"): the label that shows it, if it exists and so does the target alone."""
     found = {}
     for target in names if len(names) > 1 else ():
         for source in names:
-            # a pair is trained once, for both; of two tasks, the pair is the recipe itself
+            # a pair is trained once, for both; with two tasks, the pair is the recipe itself
             pairs = [with_label(target, source), with_label(source, target), *([together] if len(names) == 2 else [])]
             for how, candidates in {"with": pairs, "then": [then_label(source, target)]}.items():
-                there = [label for label in candidates if label in labels]
-                if there and source != target and alone_label(target) in labels:
-                    found[source, target, how] = there[0]
+                known = [label for label in candidates if label in labels]
+                if known and source != target and alone_label(target) in labels:
+                    found[source, target, how] = known[0]
     return found
 
 
@@ -90,55 +95,56 @@ def then_label(source: str, target: str) -> str:
     return f"{source} then {target}"
 
 
-def alone(recipe: Recipe, task: str) -> Variant:
+def single_task_recipe(recipe: Recipe, task: str) -> LabeledRecipe:
     """Only this task."""
-    check_names(recipe, task)
-    check_target(recipe, task)
+    check_task_names(recipe, task)
+    check_scored_task(recipe, task)
     label = alone_label(task)
-    return Variant(label, only(recipe, [task], label, f"Only {task}."), 1 / len(recipe.tasks))
+    return LabeledRecipe(label, restrict_to_tasks(recipe, [task], label, f"Only {task}."), 1 / len(recipe.tasks))
 
 
-def pair(recipe: Recipe, one: str, other: str) -> Variant:
-    """These two tasks, in the stages that train them; what it does for one, and for the other."""
-    check_names(recipe, one, other)
-    if not answers(recipe, one):
-        check_target(recipe, other)
+def pair_recipe(recipe: Recipe, one: str, other: str) -> LabeledRecipe:
+    """Only these two tasks, in the stages that train them."""
+    check_task_names(recipe, one, other)
+    if not is_scored(recipe, one):
+        check_scored_task(recipe, other)
     label = with_label(one, other)
-    if not meet(recipe, one, other):
+    if not trained_together(recipe, one, other):
         raise UserError(
             f"{recipe.where}: no stage trains both '{one}' and '{other}', so they cannot be trained with each other.",
             f"Train them one after the other: '{then_label(one, other)}'.",
         )
-    return Variant(label, only(recipe, [one, other], label, f"Only {one} and {other}."), 2 / len(recipe.tasks))
+    pair = restrict_to_tasks(recipe, [one, other], label, f"Only {one} and {other}.")
+    return LabeledRecipe(label, pair, 2 / len(recipe.tasks))
 
 
-def then(recipe: Recipe, source: str, target: str) -> Variant:
+def sequential_recipe(recipe: Recipe, source: str, target: str) -> LabeledRecipe:
     """The stages of the source alone, then those of the target alone."""
-    check_names(recipe, source, target)
-    check_target(recipe, target)
+    check_task_names(recipe, source, target)
+    check_scored_task(recipe, target)
     label = then_label(source, target)
-    first, last, both = (only(recipe, names, label) for names in ([source], [target], [source, target]))
+    first, last, both = (restrict_to_tasks(recipe, names, label) for names in ([source], [target], [source, target]))
     stages = [replace(stage, tasks=(source,)) for stage in first.stages]
     stages += [replace(stage, tasks=(target,)) for stage in last.stages]
     main = f"{target}.{read_task(target, recipe.tasks[target].task).metric}"
-    # while the source is learned the target gets no better, and patience would be at its end before its turn
+    # the target does not improve while the source is trained, so patience would run out before its turn
     selection = replace(last.selection, mix=last.selection.mix or {main: 1.0}, patience=None)
     about = f"First {source}, then {target}. {recipe.about}".strip()
     short = replace(both, about=about, stages=tuple(stages), selection=selection)
-    return Variant(label, short, 2 / len(recipe.tasks))
+    return LabeledRecipe(label, short, 2 / len(recipe.tasks))
 
 
-def only(recipe: Recipe, names: Collection[str], label: str, about: str = "") -> Recipe:
-    """The recipe without all other tasks, and without what it says of them."""
+def restrict_to_tasks(recipe: Recipe, names: Collection[str], label: str, about: str = "") -> Recipe:
+    """The recipe with only these tasks, and without its settings for the others."""
     where = f"{recipe.where} ({label})"
-    gone = [name for name in recipe.tasks if name not in names]
-    stages = stages_with(recipe, names)
+    removed = [name for name in recipe.tasks if name not in names]
+    stages = stages_of_tasks(recipe, names)
     if not stages:
         raise UserError(f"{where}: no stage trains {' or '.join(names)}.", "Name it in a stage, or leave it out.")
-    balancer = without(recipe.balancer, gone)
-    if all_zero(balancer):
+    balancer = without_tasks(recipe.balancer, removed)
+    if has_only_zero_weights(balancer):
         raise UserError(
-            f"{where}: the balancer gives no weight to {' or '.join(names)}, so there is nothing to learn.",
+            f"{where}: the balancer gives no weight to {' or '.join(names)}, so there is nothing to train.",
             "Give it a weight above 0, or leave the task out.",
         )
     return replace(
@@ -148,28 +154,28 @@ def only(recipe: Recipe, names: Collection[str], label: str, about: str = "") ->
         tasks={name: plan for name, plan in recipe.tasks.items() if name in names},
         stages=stages,
         balancer=balancer,
-        selection=selection_without(recipe.selection, gone, compared=len(names) > 1),
+        selection=selection_without(recipe.selection, removed, compared=len(names) > 1),
     )
 
 
-def stages_with(recipe: Recipe, names: Collection[str]) -> tuple[Stage, ...]:
-    """What the stages do with these tasks; those that train none of them are left out."""
-    gone = [name for name in recipe.tasks if name not in names]
+def stages_of_tasks(recipe: Recipe, names: Collection[str]) -> tuple[Stage, ...]:
+    """The stages with only these tasks; stages that train none of them are left out."""
+    removed = [name for name in recipe.tasks if name not in names]
     kept = []
     for stage in recipe.stages:
         tasks = tuple(name for name in stage.tasks if name in names)
-        sampler = without(stage.sampler, gone)
-        if (stage.tasks and not tasks) or all_zero(sampler):
+        sampler = without_tasks(stage.sampler, removed)
+        if (stage.tasks and not tasks) or has_only_zero_weights(sampler):
             continue
-        batch_sizes, max_lengths = (fewer(each, gone) for each in (stage.batch_sizes, stage.max_lengths))
+        batch_sizes, max_lengths = (drop_tasks(each, removed) for each in (stage.batch_sizes, stage.max_lengths))
         kept.append(replace(stage, tasks=tasks, sampler=sampler, batch_sizes=batch_sizes, max_lengths=max_lengths))
     return tuple(kept)
 
 
-def selection_without(selection: Selection, gone: Collection[str], *, compared: bool) -> Selection:
-    """`compared`: whether there are two tasks whose gradients can be."""
-    mix = {name: weight for name, weight in selection.mix.items() if name.partition(".")[0] not in gone}
-    # where nothing counts, the first model would be the best: what is left is the overall score
+def selection_without(selection: Selection, removed: Collection[str], *, compared: bool) -> Selection:
+    """`compared`: whether there are several tasks, whose gradients can be compared."""
+    mix = {name: weight for name, weight in selection.mix.items() if name.partition(".")[0] not in removed}
+    # if no weight remained, the first model would be the best: the overall score decides instead
     return replace(
         selection,
         mix=mix if any(mix.values()) else {},
@@ -177,32 +183,32 @@ def selection_without(selection: Selection, gone: Collection[str], *, compared: 
     )
 
 
-def without(spec: Spec, gone: Collection[str]) -> Spec:
-    """A technique without what it is told of these tasks: in tables by task, and in lists of tasks."""
-    return spec if isinstance(spec, str) else {key: fewer(value, gone) for key, value in spec.items()}
+def without_tasks(spec: Spec, removed: Collection[str]) -> Spec:
+    """A technique without its settings for these tasks: in tables by task, and in lists of tasks."""
+    return spec if isinstance(spec, str) else {key: drop_tasks(value, removed) for key, value in spec.items()}
 
 
-def fewer(value: Any, gone: Collection[str]) -> Any:
+def drop_tasks(value: Any, removed: Collection[str]) -> Any:
     if isinstance(value, dict):
-        return {key: item for key, item in value.items() if key not in gone}
+        return {key: item for key, item in value.items() if key not in removed}
     if isinstance(value, list | tuple):
-        return type(value)(item for item in value if item not in gone)
+        return type(value)(item for item in value if item not in removed)
     return value
 
 
-def all_zero(spec: Spec) -> bool:
-    """Whether a table of weights by task has none above 0 left."""
+def has_only_zero_weights(spec: Spec) -> bool:
+    """Whether all weights in a table by task are 0."""
     tables = [] if isinstance(spec, str) else [value for value in spec.values() if isinstance(value, dict)]
     return any(table and not any(table.values()) for table in tables)
 
 
-def meet(recipe: Recipe, one: str, other: str) -> bool:
-    """Whether a stage trains both."""
-    return any({one, other} <= set(stage.tasks or recipe.tasks) for stage in stages_with(recipe, [one, other]))
+def trained_together(recipe: Recipe, one: str, other: str) -> bool:
+    """Whether a stage trains both tasks."""
+    return any({one, other} <= set(stage.tasks or recipe.tasks) for stage in stages_of_tasks(recipe, [one, other]))
 
 
-def answers(recipe: Recipe, task: str) -> bool:
-    """Whether it is measured, or only trains the encoder."""
+def is_scored(recipe: Recipe, task: str) -> bool:
+    """Whether a task is scored, or only trains the encoder."""
     loss = recipe.tasks[task].loss
     if loss is None:
         return True
@@ -210,7 +216,7 @@ def answers(recipe: Recipe, task: str) -> bool:
     return cast(type[Loss], make).predicts
 
 
-def check_names(recipe: Recipe, *names: str) -> None:
+def check_task_names(recipe: Recipe, *names: str) -> None:
     for name in names:
         if name not in recipe.tasks:
             raise UserError(f"{recipe.where}: has no task '{name}'. {did_you_mean(name, recipe.tasks)}")
@@ -218,9 +224,9 @@ def check_names(recipe: Recipe, *names: str) -> None:
         raise UserError(f"{recipe.where}: '{names[0]}' cannot be shared with itself.", "Name two tasks.")
 
 
-def check_target(recipe: Recipe, task: str) -> None:
-    if not answers(recipe, task):
+def check_scored_task(recipe: Recipe, task: str) -> None:
+    if not is_scored(recipe, task):
         raise UserError(
-            f"{recipe.where}: the task '{task}' only trains the encoder, so nothing shows what others do for it.",
-            "Name a task that is measured.",
+            f"{recipe.where}: task '{task}' only trains the encoder, so its transfer cannot be measured.",
+            "Name a task that is scored.",
         )

@@ -89,11 +89,19 @@ def end_to_end(parts: list[Tokens]) -> npt.NDArray[np.int64]:
 
 
 def encode_texts(
-    text: Tokenizer, texts: tuple[list[str], ...], layout: Layout, max_length: int, tag: TagTokens | None = None
+    text: Tokenizer,
+    texts: tuple[list[str], ...],
+    layout: Layout,
+    max_length: int,
+    tag: TagTokens | None = None,
+    tokens: list[Tokens] | None = None,
 ) -> EncodedTexts:
-    """Texts -> sequences: [CLS] a [SEP]; pairs as [CLS] a [SEP] b [SEP], in both orders, or apart."""
+    """Texts -> sequences: [CLS] a [SEP]; pairs as [CLS] a [SEP] b [SEP], in both orders, or apart.
+
+    `tokens`: what the tokenizer gives for the texts, where that is known already.
+    """
     columns = texts[:1] if layout == "simcse" else texts
-    pieces = [text.encode(column, max_length) for column in columns]
+    pieces = [text.encode(column, max_length) for column in columns] if tokens is None else tokens[: len(columns)]
     joined = len(pieces) == 2 and layout != "bi_encoder"
     if joined:
         keep = share_length(pieces[0].lengths, pieces[1].lengths, max_length - 3)

@@ -9,6 +9,8 @@ import numpy.typing as npt
 from minbert.config.task import Task
 
 Array = npt.NDArray[Any]
+# a probability of 0 has no logarithm
+PROBABILITY_FLOOR = 1e-12
 
 
 def score(task: Task, answers: Array, labels: Array) -> dict[str, float]:
@@ -53,7 +55,7 @@ def confusion(answers_N: Array, labels_N: Array, classes: int) -> Array:
 
 def log_loss(probabilities_NC: Array, labels_N: Array) -> float:
     given_N = probabilities_NC[np.arange(len(labels_N)), labels_N]
-    return float(-np.log(np.maximum(given_N, 1e-12)).mean())
+    return float(-np.log(np.maximum(given_N, PROBABILITY_FLOOR)).mean())
 
 
 def pearson(x_N: Array, y_N: Array) -> float:

@@ -1,4 +1,4 @@
-"""What this machine can do: which numbers it multiplies fastest, and how many products a second.
+"""The fastest device of this machine, and how many floating-point operations per second it reaches.
 
 T tokens, D width, F inner width.
 """
@@ -23,35 +23,35 @@ def best_device() -> torch.device:
 
 
 def to_device(bert: Bert, precision: Precision, *, inference: bool = False) -> None:
-    """Onto the fastest device, computing in this precision; to answer, the weights are kept in it too."""
+    """Move to the fastest device and compute in this precision; for inference, convert the weights to it too."""
     device = best_device()
     bert.dtype = best_dtype(precision, device)
     bert.dropout_generator.to(device)
     bert.to(device, bert.dtype if inference else None)
 
 
-def matrix_work(config: BertConfig, packed: Packed, reads: Reads = "all") -> float:
-    """Floating-point operations of all matrix products of a forward pass. A training step does three times that."""
+def forward_flops(config: BertConfig, packed: Packed, reads: Reads = "all") -> float:
+    """Floating-point operations of all matrix products in a forward pass. A training step takes three times as many."""
     D, F = config.hidden_size, config.intermediate_size
     tokens = float(len(packed.ids_T))
-    meetings = float((packed.lengths_S**2).sum())
-    whole = 2 * tokens * (4 * D * D + 2 * D * F) + 4 * meetings * D
+    token_pairs = float((packed.lengths_S**2).sum())
+    layer = 2 * tokens * (4 * D * D + 2 * D * F) + 4 * token_pairs * D
     if reads == "all":
-        return config.num_hidden_layers * whole
+        return config.num_hidden_layers * layer
     sequences = float(len(packed.lengths_S))
     last = 4 * tokens * D * D + 2 * sequences * (2 * D * D + 2 * D * F) + 4 * tokens * D
-    return (config.num_hidden_layers - 1) * whole + last
+    return (config.num_hidden_layers - 1) * layer + last
 
 
 @lru_cache
-def matrix_rate(width: int, inner: int, dtype: torch.dtype, device: torch.device) -> float:
-    """Floating-point operations a second that this machine reaches on the largest product of a layer."""
+def matmul_flops_per_second(width: int, inner: int, dtype: torch.dtype, device: torch.device) -> float:
+    """Floating-point operations per second that this machine reaches in the largest matrix product of a layer."""
     x_TD = torch.ones(TOKENS, width, dtype=dtype, device=device)
     weight_DF = torch.ones(width, inner, dtype=dtype, device=device)
     best, spent = float("inf"), 0.0
     while spent < MEASURE_SECONDS:
         began = time.perf_counter()
-        # .item() waits for devices that work on their own
+        # .item() waits for asynchronous devices
         (x_TD @ weight_DF)[0, 0].item()
         took = time.perf_counter() - began
         best, spent = min(best, took), spent + took

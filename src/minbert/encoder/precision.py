@@ -1,8 +1,8 @@
-"""(fp32, bf16 or auto; a device) -> what the encoder computes in.
+"""(fp32, bf16 or auto; a device) -> the dtype that the encoder computes in.
 
 Some virtual machines list bf16 units (AMX) that end the process with an illegal instruction, and some processors
-multiply bf16 more slowly than fp32. So a child process tries the products first; the answer is kept in the user's
-cache folder for this processor and this torch.
+multiply bf16 more slowly than fp32. So a child process tries matrix products first; the result is stored in the user's
+cache folder for this processor and this version of torch.
 """
 
 import hashlib
@@ -22,15 +22,15 @@ from minbert.errors import UserError
 from minbert.files import write_json
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
-# one of these, and products of bf16 may be several times faster than those of fp32; without, they are emulated
+# with one of these, bf16 products may be several times faster than fp32; without them, bf16 is emulated
 BF16_UNITS = ("amx_bf16", "avx512_bf16", "bf16")
-# bf16 loses digits: it has to be this much faster
-FASTER = 1.5
-TRIAL_SECONDS = 120
-TRIAL = """
-import time, torch
+# bf16 is less precise, so it must be at least this much faster
+MIN_BF16_SPEEDUP = 1.5
+BF16_TEST_SECONDS = 120
+BF16_TEST = """
+import sys, time, torch
 
-def rate(dtype):
+def speed(dtype):
     x, w = torch.ones(1024, 384, dtype=dtype), torch.ones(384, 1536, dtype=dtype)
     times = []
     for _ in range(12):
@@ -39,16 +39,16 @@ def rate(dtype):
         times.append(time.perf_counter() - began)
     return 1 / min(times)
 
-print(rate(torch.bfloat16) / rate(torch.float32))
+sys.stdout.write(str(speed(torch.bfloat16) / speed(torch.float32)))
 """
 
 
 def best_dtype(precision: Precision, device: torch.device) -> torch.dtype:
-    """What to compute in: the precision that was asked for, or what this device is fastest at."""
+    """The requested precision, or for "auto" the one that is fastest on this device."""
     if precision == "auto":
         if device.type == "cuda":
             return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float32
-        return torch.bfloat16 if has_bf16_units() and bf16_speed() >= FASTER else torch.float32
+        return torch.bfloat16 if has_bf16_units() and bf16_speed() >= MIN_BF16_SPEEDUP else torch.float32
     if precision == "bf16" and device.type == "cpu" and has_bf16_units() and bf16_speed() == 0:
         raise UserError(
             "This processor lists bf16 units that do not work: a bf16 product ends the process.",
@@ -58,36 +58,36 @@ def best_dtype(precision: Precision, device: torch.device) -> torch.dtype:
 
 
 def has_bf16_units() -> bool:
-    # torch before 2.10 cannot tell
+    # torch before 2.10 has no such function
     able: dict[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()
     return any(able.get(unit) for unit in BF16_UNITS)
 
 
 @cache
 def bf16_speed() -> float:
-    """The speed of bf16 products on this processor, as a multiple of fp32's; 0 where they end the process."""
+    """The speed of bf16 products on this processor relative to fp32; 0 if they end the process."""
     path = cache_folder() / f"bf16-{machine_key()}.json"
     try:
         return float(json.loads(path.read_text(encoding="utf-8"))["speed"])
     except (OSError, ValueError, KeyError, TypeError):
         speed = try_bf16()
-    # without a cache folder it is tried again next time
+    # without a cache folder it is measured again next time
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_json(path, {"speed": speed})
     return speed
 
 
-def try_bf16(trial: str = TRIAL) -> float:
+def try_bf16(code: str = BF16_TEST) -> float:
     try:
-        done = subprocess.run([sys.executable, "-c", trial], capture_output=True, text=True, timeout=TRIAL_SECONDS)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=BF16_TEST_SECONDS)
         return round(float(done.stdout), 2) if done.returncode == 0 else 0.0
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return 0.0
 
 
 def machine_key() -> str:
-    """Changes with the processor, the system, torch, and what limits the instructions that it may use."""
+    """Depends on the processor, the system, torch, and the environment variables that limit instruction sets."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         processor = [line for line in lines if line.startswith(("model name", "flags"))][:2]

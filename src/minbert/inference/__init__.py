@@ -1,1 +1,1 @@
-"""A trained model -> predictions."""
+"""A trained model -> predictions and vectors, for texts and for files."""

@@ -1,4 +1,4 @@
-"""A text file -> one vector a line, in a NumPy file of any length."""
+"""A text file -> one vector per line, in a NumPy file of any length."""
 
 import io
 from collections.abc import Iterator
@@ -8,18 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from minbert.config.schema import Spec
 from minbert.data.chunks import chunk_is_full
 from minbert.data.readers import is_unicode
-from minbert.data.tokenizer import Tokenizer
-from minbert.encoder.bert import Bert
 from minbert.errors import UserError
-from minbert.inference.job import Job, Made, Unit, model_sha256
-from minbert.inference.predictor import fill_vectors
+from minbert.inference.embedder import Embedder
+from minbert.inference.job import ChunkOutput, Job, Unit, dtype_name, model_sha256
 
 
 class TextLines:
-    """The lines of a text file, and how far their reading is."""
+    """The lines of a text file, and how much of it has been read."""
 
     unit: Unit = "bytes"
 
@@ -40,12 +37,12 @@ class TextLines:
                 yield line.removesuffix("\n")
 
     def count(self) -> int:
-        """How many lines there are, all of them read."""
+        """Read all lines; returns how many there are."""
         count, longest = 0, 0
         for line in self:
             count, longest = count + 1, max(longest, len(line))
         if count < 2 and not longest:
-            raise UserError(f"{self.path}: the file is empty.", "It needs one text a line.")
+            raise UserError(f"{self.path}: the file is empty.", "It needs one text per line.")
         return count
 
 
@@ -64,39 +61,29 @@ class FileEmbedding(Job[LineChunk]):
     reader: TextLines
 
     def __init__(
-        self,
-        bert: Bert,
-        text: Tokenizer,
-        source: Path,
-        output: Path,
-        pooling: Spec = "mean",
-        *,
-        normalize: bool = False,
-        max_length: int = 128,
-        resume: bool = False,
-        force: bool = False,
+        self, embedder: Embedder, source: Path, output: Path, *, resume: bool = False, force: bool = False
     ) -> None:
-        self.bert, self.text = bert, text
-        self.pooling, self.normalize, self.max_length = pooling, normalize, max_length
-        list(self.fill([]))  # refuses what is no pooling
+        self.embedder = embedder
+        self.width = embedder.bert.config.hidden_size
         self.reader = TextLines(source)
         self.lines = self.reader.count()
         super().__init__(source, output, resume=resume, force=force)
 
-    def about(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
+        embedder = self.embedder
         return {
-            "pooling": str(self.pooling),
-            "normalize": self.normalize,
-            "max_length": self.max_length,
-            "model": model_sha256(self.bert, self.text, []),
-            "computes in": str(self.bert.dtype).removeprefix("torch."),
-            "device": str(self.bert.pooler.weight.device),
+            "pooling": str(embedder.pooling),
+            "normalize": embedder.normalize,
+            "max_length": embedder.max_length,
+            "model": model_sha256(embedder.bert, embedder.tokenizer, []),
+            "dtype": dtype_name(embedder.bert),
+            "device": str(embedder.bert.pooler.weight.device),
         }
 
-    def opening(self) -> bytes:
+    def header(self) -> bytes:
         file = io.BytesIO()
-        shape = (self.lines, self.bert.config.hidden_size)
-        np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
+        array = {"descr": "<f4", "fortran_order": False, "shape": (self.lines, self.width)}
+        np.lib.format.write_array_header_1_0(file, array)
         return file.getvalue()
 
     def chunks(self) -> Iterator[LineChunk]:
@@ -111,21 +98,7 @@ class FileEmbedding(Job[LineChunk]):
         if texts:
             yield LineChunk(texts)
 
-    def work(self, chunk: LineChunk, made: Made) -> Iterator[float]:
-        vectors = np.empty((chunk.rows, self.bert.config.hidden_size), "<f4")
-        done = 0
-        for count in self.fill(chunk.texts, vectors):
-            done += count
-            yield done / chunk.rows
-        made.answers, made.answered = vectors.tobytes(), chunk.rows
-
-    def fill(self, texts: list[str], vectors: Any = None) -> Iterator[int]:
-        return fill_vectors(
-            self.bert,
-            self.text,
-            texts,
-            vectors,
-            self.pooling,
-            normalize=self.normalize,
-            max_length=self.max_length,
-        )
+    def work(self, chunk: LineChunk, output: ChunkOutput) -> Iterator[float]:
+        vectors = np.empty((chunk.rows, self.width), "<f4")
+        yield from self.embedder.fill(chunk.texts, vectors)
+        output.content, output.written = vectors.tobytes(), chunk.rows

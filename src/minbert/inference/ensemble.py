@@ -1,19 +1,17 @@
-"""A folder with several trained models that answer as one: the mean of the answers of those that have the task."""
+"""A folder with several trained models that predict as one: the mean over those that have the task."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy.typing as npt
 
 from minbert.config.recipe import Precision
 from minbert.config.task import Task
 from minbert.data.tokenizer import Tokenizer
 from minbert.errors import UserError
-from minbert.inference.loop import empty_predictions, encode_for_task, fill_predictions
 from minbert.inference.saved_model import load_model
+from minbert.inference.task_groups import fill_tasks
+from minbert.inference.task_predictions import TaskPredictions, mean_predictions
 from minbert.model.multitask import Model
 
 ENSEMBLE_FORMAT = 1
@@ -22,33 +20,32 @@ ENSEMBLE_FORMAT = 1
 @dataclass(frozen=True)
 class Member:
     model: Model
-    text: Tokenizer
-    # those that it is asked for
+    tokenizer: Tokenizer
+    # those that it predicts in this ensemble
     tasks: tuple[str, ...]
 
     @staticmethod
-    def whole(model: Model, text: Tokenizer) -> "Member":
-        """A model that is asked for all that it can answer."""
-        return Member(model, text, tuple(name for name, part in model.tasks.items() if part.loss.predicts))
+    def with_all_tasks(model: Model, tokenizer: Tokenizer) -> "Member":
+        return Member(model, tokenizer, tuple(name for name, part in model.tasks.items() if part.loss.predicts))
 
 
 def load_members(path: Path, precision: Precision = "auto") -> list[Member]:
     """The models of an ensemble; of a run, its one model."""
     listed = path / "ensemble.json"
     if not listed.is_file():
-        return [Member.whole(*load_model(path, precision))]
+        return [Member.with_all_tasks(*load_model(path, precision))]
     saved = json.loads(listed.read_text(encoding="utf-8"))
     if saved.get("format") != ENSEMBLE_FORMAT:
         raise UserError(f"{path}: written by another version of minbert (format {saved.get('format')}).")
     members = []
     for each in saved["members"]:
-        model, text = load_model(path / each["folder"], precision)
-        members.append(Member(model, text, tuple(each["tasks"])))
+        model, tokenizer = load_model(path / each["folder"], precision)
+        members.append(Member(model, tokenizer, tuple(each["tasks"])))
     return members
 
 
 def member_tasks(members: Sequence[Member]) -> dict[str, Task]:
-    """The tasks that one member or more answer, each as the first of these knows it."""
+    """The tasks that one or more members predict, each as the first of these defines it."""
     found: dict[str, Task] = {}
     for member in members:
         for name in member.tasks:
@@ -56,16 +53,27 @@ def member_tasks(members: Sequence[Member]) -> dict[str, Task]:
     return found
 
 
-def fill_ensemble_mean(
-    members: Sequence[Member], name: str, texts: tuple[list[str], ...], answers: npt.NDArray[Any]
-) -> Iterator[int]:
-    """Fill in the mean of the members' answers; tells how many rows were finished by each batch."""
-    asked = [member for member in members if name in member.tasks]
-    answers[...] = 0
-    for number, member in enumerate(asked, start=1):
-        own = empty_predictions(member.model.task(name).task, len(answers))
-        sequences = encode_for_task(member.model, name, member.text, texts)
-        for rows in fill_predictions(member.model, name, sequences, own):
-            # a row is finished when the last member has answered it
-            yield rows if number == len(asked) else 0
-        answers += own / len(asked)
+class EnsemblePredictions:
+    """The predictions of some tasks for the rows of some columns, of one model or the mean over several.
+
+    Iterating over it computes them and yields the fraction done; then `predictions` has those of each task.
+    """
+
+    def __init__(self, members: Sequence[Member], names: Sequence[str], columns: Mapping[str, list[str]]) -> None:
+        """`columns`: by the names that `member_tasks` has for them."""
+        tasks = member_tasks(members)
+        self.members = [member for member in members if set(names) & set(member.tasks)]
+        self.reads = {name: tasks[name].text for name in names}
+        self.columns = columns
+        self.predictions: dict[str, TaskPredictions] = {}
+
+    def __iter__(self) -> Iterator[float]:
+        found: dict[str, list[TaskPredictions]] = {name: [] for name in self.reads}
+        for number, member in enumerate(self.members):
+            reads = {name: columns for name, columns in self.reads.items() if name in member.tasks}
+            own: dict[str, TaskPredictions] = {}
+            for fraction in fill_tasks(member.model, member.tokenizer, reads, self.columns, own):
+                yield (number + fraction) / len(self.members)
+            for name, predictions in own.items():
+                found[name].append(predictions)
+        self.predictions = {name: mean_predictions(each) for name, each in found.items()}

@@ -1,7 +1,7 @@
-"""A file -> another file, chunk by chunk: in memory that does not grow with the rows, and whatever ends it.
+"""A file -> another file, chunk by chunk, in memory that does not grow with the rows.
 
-Each chunk is read, worked on, and in the journal before the next one begins: a call that was interrupted goes on
-behind its last chunk, to the same bytes.
+Each chunk is read, computed and written to the journal before the next one begins. A call that was interrupted
+resumes after its last chunk, and its output has the same bytes as if it had not been interrupted.
 """
 
 import hashlib
@@ -17,17 +17,18 @@ from torch import nn
 
 from minbert import __version__
 from minbert.data.tokenizer import Tokenizer
+from minbert.encoder.bert import Bert
 from minbert.errors import UserError
 from minbert.files import sha256
 from minbert.inference.journal import Journal
 
-COUNTS = ("answered", "rejected", "truncated")
+COUNTS = ("written", "rejected", "truncated")
 Unit = Literal["bytes", "rows"]
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far it is, in rows and in the unit of the input: bytes of a text file, rows of a parquet file."""
+    """How much is done, in rows and in the unit of the input: bytes of a text file, rows of a parquet file."""
 
     done: float
     total: int
@@ -35,14 +36,14 @@ class Progress:
     rows: int
     # of these rows, those of an earlier call
     before: int
-    # rows in the journal; truncated ones are answered, but were too long to be read to their ends
-    answered: int
+    # rows in the journal; truncated ones are written, but were too long to be read to their end
+    written: int
     rejected: int
     truncated: int
 
 
 class Reader(Protocol):
-    """What tells how far the reading is."""
+    """The input, and how much of it has been read."""
 
     unit: Unit
     total: int
@@ -60,48 +61,49 @@ C = TypeVar("C", bound=HasRows)
 
 
 @dataclass
-class Made:
-    """What became of a chunk."""
+class ChunkOutput:
+    """What is written for a chunk, and how many rows that is."""
 
-    answers: bytes = b""
+    content: bytes = b""
     rejects: bytes = b""
-    answered: int = 0
+    written: int = 0
     rejected: int = 0
     truncated: int = 0
 
 
 class Job(Generic[C]):
-    """Iterating over it does the work, and tells how far it is."""
+    """Iterating over it does the work and yields the progress."""
 
     reader: Reader
 
     def __init__(self, source: Path, output: Path, *, resume: bool, force: bool) -> None:
-        """`resume`: go on with a call that was interrupted. Before the first row, everything is checked."""
+        """`resume`: continue a call that was interrupted. Everything is checked before the first row."""
         check_places(source, output, resume, force)
         self.source, self.output = source, output
         self.stamp = stamp_of(source)
-        about = {"input": {"bytes": self.stamp[0], "sha256": sha256(source)}, **self.about(), **about_machine()}
-        self.journal = Journal(partial_folder(output), about, resume=resume, replace=force)
+        read = {"input": {"bytes": self.stamp[0], "sha256": sha256(source)}}
+        metadata = {**read, **self.metadata(), **machine_metadata()}
+        self.journal = Journal(partial_folder(output), metadata, resume=resume, replace=force)
         self.before = self.rows
 
-    def about(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """What the bytes of the output depend on, besides the input and the machine."""
-        raise AssertionError("a job defines about")
+        raise AssertionError("a job defines metadata")
 
-    def opening(self) -> bytes:
+    def header(self) -> bytes:
         """What the output begins with."""
-        raise AssertionError("a job defines opening")
+        raise AssertionError("a job defines header")
 
     def chunks(self) -> Iterator[C]:
-        """The input in chunks, whose borders depend on it alone."""
+        """The input in chunks, whose borders depend only on the input."""
         raise AssertionError("a job defines chunks")
 
-    def work(self, chunk: C, made: Made) -> Iterator[float]:
-        """Fill in what becomes of a chunk; tells how much is done, from 0 to 1."""
+    def work(self, chunk: C, output: ChunkOutput) -> Iterator[float]:
+        """Fill in the output of a chunk; yields the fraction done."""
         raise AssertionError("a job defines work")
 
     def finish(self, appended: Path, target: Path) -> None:
-        """All answers, one chunk behind the other -> the output."""
+        """The header and the content of all chunks -> the output."""
         appended.replace(target)
 
     def __iter__(self) -> Iterator[Progress]:
@@ -111,37 +113,38 @@ class Job(Generic[C]):
             if not self.journal.complete:
                 yield from self._chunks()
                 if stamp_of(self.source) != self.stamp:
-                    raise UserError(f"{self.source}: changed while it was read.", "Begin anew with --force.")
+                    raise UserError(f"{self.source}: changed while it was read.", "Start again with --force.")
             self.journal.finish(self.finish, self.output, rejects_of(self.output))
         except BaseException:
-            # without a single answer there is nothing to go on with
-            (self.journal.close if self.journal.totals["answered"] else self.journal.remove)()
+            # without a single row written, there is nothing to resume
+            (self.journal.close if self.journal.totals["written"] else self.journal.remove)()
             raise
         yield self.progress(self.reader.total, self.rows)
 
     def _chunks(self) -> Iterator[Progress]:
-        rows, behind = 0, 0
+        rows, start = 0, 0
         earlier = self.journal.chunks
         for number, chunk in enumerate(self.chunks()):
-            ahead = self.reader.done
+            end = self.reader.done
             if number >= earlier:
-                made = Made()
-                for share in self.work(chunk, made):
-                    yield self.progress(behind + share * (ahead - behind), rows + share * chunk.rows)
-                self._keep(made)
-            rows, behind = rows + chunk.rows, ahead
-            yield self.progress(behind, rows)
+                output = ChunkOutput()
+                for fraction in self.work(chunk, output):
+                    yield self.progress(start + fraction * (end - start), rows + fraction * chunk.rows)
+                self._append(output)
+            rows, start = rows + chunk.rows, end
+            yield self.progress(start, rows)
         if not self.journal.chunks:
-            self._keep(Made())
+            self._append(ChunkOutput())
 
-    def _keep(self, made: Made) -> None:
-        counts = {name: getattr(made, name) for name in COUNTS}
-        self.journal.append(counts, (b"" if self.journal.chunks else self.opening()) + made.answers, made.rejects)
+    def _append(self, output: ChunkOutput) -> None:
+        counts = {name: getattr(output, name) for name in COUNTS}
+        header = b"" if self.journal.chunks else self.header()
+        self.journal.append(counts, header + output.content, output.rejects)
 
     @property
     def rows(self) -> int:
         """How many are in the journal."""
-        return self.journal.totals["answered"] + self.journal.totals["rejected"]
+        return self.journal.totals["written"] + self.journal.totals["rejected"]
 
     def progress(self, done: float, rows: float) -> Progress:
         counts = [self.journal.totals[name] for name in COUNTS]
@@ -152,7 +155,7 @@ class Job(Generic[C]):
 
 
 def rejects_of(output: Path) -> Path:
-    """The file of the rows that could not be answered."""
+    """The file that lists the rejected rows."""
     return output.with_name(f"{output.name}.rejects.jsonl")
 
 
@@ -163,18 +166,18 @@ def partial_folder(output: Path) -> Path:
 
 def check_places(source: Path, output: Path, resume: bool, force: bool) -> None:
     if resume and force:
-        raise UserError("--resume goes on and --force begins anew.", "Give one of them.")
+        raise UserError("--resume continues and --force starts again.", "Give one of them.")
     check_output(source, output)
     if not force and not (resume and partial_folder(output).exists()):
         check_output_is_new(output)
 
 
 def check_output(source: Path, output: Path) -> None:
-    """What may never be written over, whatever is said."""
+    """Refuse what must never be overwritten, whatever the options."""
     if output.is_dir():
         raise UserError(f"{output}: is a folder.", "Name a file as output.")
     if output.exists() and not output.is_file():
-        raise UserError(f"{output}: is no file that could be replaced.", "Name another output.")
+        raise UserError(f"{output}: is not a regular file, so it cannot be replaced.", "Name another output.")
     for path in (output, rejects_of(output)):
         if path.exists() and source.exists() and path.samefile(source):
             raise UserError(f"{path}: is the input file.", "Name another output.")
@@ -191,12 +194,12 @@ def check_output_is_new(output: Path) -> None:
 
 def stamp_of(path: Path) -> tuple[int, int]:
     """What changes when a file is written to."""
-    about = path.stat()
-    return about.st_size, about.st_mtime_ns
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
 
 
-def about_machine() -> dict[str, Any]:
-    """What the last digits of an answer may depend on."""
+def machine_metadata() -> dict[str, Any]:
+    """What the last digits of the output may depend on."""
     return {
         "processor": torch.backends.cpu.get_cpu_capability(),
         "threads": torch.get_num_threads(),
@@ -205,9 +208,14 @@ def about_machine() -> dict[str, Any]:
     }
 
 
-def model_sha256(module: nn.Module, text: Tokenizer, settings: Any) -> str:
-    """SHA-256 of all that a model answers by: weights, tokenizer, settings."""
-    digest = hashlib.sha256(text.tokenizer.to_str().encode())
+def dtype_name(bert: Bert) -> str:
+    """What the encoder computes in."""
+    return str(bert.dtype).removeprefix("torch.")
+
+
+def model_sha256(module: nn.Module, tokenizer: Tokenizer, settings: Any) -> str:
+    """SHA-256 of everything that predictions depend on: weights, tokenizer, settings."""
+    digest = hashlib.sha256(tokenizer.tokenizer.to_str().encode())
     digest.update(json.dumps(settings, default=str, sort_keys=True).encode())
     for name, tensor in module.state_dict().items():
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())

@@ -1,7 +1,7 @@
-"""What a long job has done so far, in a folder beside its output: after any end it can go on as if there was none.
+"""What a long job has done so far, in a folder next to its output, so that it can resume however it ended.
 
-job.json says what the job is. The streams `answers` and `rejects` grow chunk by chunk, and a line of journal.jsonl
-vouches for each chunk when it is on the disk: what no line vouches for never happened.
+job.json says what the job is. The streams `output` and `rejects` grow chunk by chunk. When a chunk is on the disk,
+journal.jsonl gets a line with its sizes and checksums; what has no such line is discarded.
 """
 
 import json
@@ -16,19 +16,21 @@ from typing import IO, Any
 from minbert.errors import UserError
 from minbert.files import HOLDER, LOCK, WINDOWS, differences, fsync_path, hold_lock, write_json
 
-STREAMS = ("answers", "rejects")
-# `whole` is what becomes of the answers when all are there
-OURS = {LOCK, HOLDER, "job.json", "job.json.tmp", "journal.jsonl", *STREAMS, "whole", "answers.parquet"}
+STREAMS = ("output", "rejects")
+# `finished` is the file that is made of the output stream at the end
+OURS = {LOCK, HOLDER, "job.json", "job.json.tmp", "journal.jsonl", *STREAMS, "finished", "output.parquet"}
 COMPLETE = {"complete": True}
 
 
 class Journal:
-    """A job that is being done, by one process at a time."""
+    """A job in progress, by one process at a time."""
 
-    def __init__(self, folder: Path, about: Mapping[str, Any], *, resume: bool = False, replace: bool = False) -> None:
-        """`about`: what must not change until it is finished. `replace`: begin anew, whatever was done."""
+    def __init__(
+        self, folder: Path, metadata: Mapping[str, Any], *, resume: bool = False, replace: bool = False
+    ) -> None:
+        """`metadata`: what must not change until it is finished. `replace`: start again, and discard what was done."""
         self.folder = folder
-        # how many chunks are done, and what they counted together
+        # how many chunks are done, and the sums of their counts
         self.chunks = 0
         self.totals: Counter[str] = Counter()
         self.complete = False
@@ -36,48 +38,48 @@ class Journal:
         self._lock = hold_lock(folder)
         self._files: dict[str, IO[bytes]] = {}
         try:
-            self._begin(about, resume, replace)
+            self._open(metadata, resume, replace)
         except BaseException:
             self.close()
             raise
 
-    def _begin(self, about: Mapping[str, Any], resume: bool, replace: bool) -> None:
+    def _open(self, metadata: Mapping[str, Any], resume: bool, replace: bool) -> None:
         others = sorted(path.name for path in self.folder.iterdir() if path.name not in OURS)
         if others:
             raise UserError(
-                f"{self.folder}: holds '{others[0]}', which no call of minbert put there.",
+                f"{self.folder}: holds '{others[0]}', which minbert did not write.",
                 "Move this folder away, or name another output.",
             )
         job = self.folder / "job.json"
         if job.exists() and not (resume or replace):
             raise UserError(
-                f"{self.folder}: holds the work of a call that did not end.",
-                "Go on with it: --resume. Or begin anew: --force.",
+                f"{self.folder}: holds the work of a call that did not finish.",
+                "Continue it with --resume, or start again with --force.",
             )
         if replace or not job.exists():
             for name in OURS - {LOCK, HOLDER}:
                 (self.folder / name).unlink(missing_ok=True)
-            write_json(job, {"about": about, "replace": replace})
-        # whether it may take the place of an older output
-        self.replace = self._read_job(about)
+            write_json(job, {"metadata": metadata, "replace": replace})
+        # whether it may replace an older output
+        self.replace = self._read_job(metadata)
         self._recover()
 
-    def _read_job(self, about: Mapping[str, Any]) -> bool:
+    def _read_job(self, metadata: Mapping[str, Any]) -> bool:
         try:
             job = json.loads((self.folder / "job.json").read_text(encoding="utf-8"))
-            changed = list(differences(job["about"], about))
+            changed = list(differences(job["metadata"], metadata))
         except (ValueError, KeyError, TypeError):
-            raise UserError(f"{self.folder / 'job.json'}: cannot be read.", "Begin anew with --force.") from None
+            raise UserError(f"{self.folder / 'job.json'}: cannot be read.", "Start again with --force.") from None
         if changed:
             each = (f"  {name}: {then!s:.70} then, {now!s:.70} now" for name, then, now in changed)
             raise UserError(
-                "\n".join([f"{self.folder}: another job was begun there.", *each]),
-                "Put back what changed, or begin anew with --force.",
+                "\n".join([f"{self.folder}: holds the work of a different call.", *each]),
+                "Undo the changes, or start again with --force.",
             )
         return bool(job.get("replace"))
 
     def _recover(self) -> None:
-        """Find the chunks that are whole; forget what is behind them."""
+        """Find the complete chunks; discard what follows them."""
         path = self.folder / "journal.jsonl"
         lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
         entries = [journal_entry(line) for line in lines]
@@ -103,18 +105,18 @@ class Journal:
             file.truncate(sizes[name])
         fsync_path(self.folder)
 
-    def append(self, counts: Mapping[str, int], answers: bytes, rejects: bytes) -> None:
-        """The next chunk. When this returns, it has happened."""
-        data = dict(zip(STREAMS, (answers, rejects), strict=True))
+    def append(self, counts: Mapping[str, int], output: bytes, rejects: bytes) -> None:
+        """Add the next chunk. When this returns, it is on the disk."""
+        data = dict(zip(STREAMS, (output, rejects), strict=True))
         try:
-            for name, some in data.items():
-                self._write(name, some)
-            checks = {name: [len(some), zlib.crc32(some)] for name, some in data.items()}
+            for name, content in data.items():
+                self._write(name, content)
+            checks = {name: [len(content), zlib.crc32(content)] for name, content in data.items()}
             self._write("journal.jsonl", journal_line({"counts": counts, "streams": checks}))
         except OSError as wrong:
             raise UserError(
-                f"{self.folder}: {wrong.strerror or wrong}; the {self.chunks:,} chunks before are kept.",
-                "When that is mended, go on with --resume.",
+                f"{self.folder}: {wrong.strerror or wrong}; the {self.chunks:,} chunks before it are kept.",
+                "Fix that, then continue with --resume.",
             ) from None
         self._count(counts)
 
@@ -130,45 +132,42 @@ class Journal:
             file.flush()
             os.fsync(file.fileno())
 
-    @property
-    def placed(self) -> bool:
-        """Whether the output is where it belongs, so that only this folder is left to be removed."""
-        return self.complete and not any((self.folder / name).exists() for name in ("answers", "whole"))
-
     def finish(self, make: Callable[[Path, Path], None], output: Path, rejects: Path) -> None:
-        """Make the output of the answers, put everything in place, go. Each step can be done again."""
+        """Make the output, move everything into place, remove the folder. Each step can be repeated."""
         if not self.complete:
             self._write("journal.jsonl", journal_line(COMPLETE))
             self.complete = True
-        # Windows moves and removes no open file
+        # Windows cannot move or remove an open file
         self._close_files()
-        answers, refused, whole = (self.folder / name for name in (*STREAMS, "whole"))
-        if answers.exists():
-            make(answers, whole)
-            fsync_path(whole)
-            answers.unlink(missing_ok=True)
-        if whole.exists():
+        stream, rejected, finished = (self.folder / name for name in (*STREAMS, "finished"))
+        if stream.exists():
+            make(stream, finished)
+            fsync_path(finished)
+            stream.unlink(missing_ok=True)
+        if finished.exists():
             if output.exists() and not self.replace:
-                raise UserError(f"{output}: was made by someone else meanwhile.", "Move it away, then --resume.")
-            if refused.exists() and refused.stat().st_size:
-                refused.replace(rejects)
-            elif refused.exists():
-                # those of an older output
+                raise UserError(
+                    f"{output}: was created by another program.", "Move it away, then continue with --resume."
+                )
+            if rejected.exists() and rejected.stat().st_size:
+                rejected.replace(rejects)
+            elif rejected.exists():
+                # the rejects of an older output
                 rejects.unlink(missing_ok=True)
-            refused.unlink(missing_ok=True)
-            whole.replace(output)
+            rejected.unlink(missing_ok=True)
+            finished.replace(output)
             fsync_path(output.parent)
         self.remove()
 
     def remove(self) -> None:
-        """Leave nothing behind: at once, so that no half of a folder is ever found."""
-        gone = self.folder.with_name(f"{self.folder.name}.done")
-        shutil.rmtree(gone, ignore_errors=True)
+        """Remove the folder: renamed first, so that nothing ever finds half of it."""
+        removed = self.folder.with_name(f"{self.folder.name}.done")
+        shutil.rmtree(removed, ignore_errors=True)
         if WINDOWS:
-            # it renames no folder with an open file in it, and the lock is one
+            # it cannot rename a folder with an open file in it, such as the lock
             self.close()
-        self.folder.rename(gone)
-        shutil.rmtree(gone, ignore_errors=True)
+        self.folder.rename(removed)
+        shutil.rmtree(removed, ignore_errors=True)
         self.close()
 
     def close(self) -> None:
@@ -185,7 +184,7 @@ def journal_line(entry: Mapping[str, Any]) -> bytes:
 
 
 def journal_entry(line: bytes) -> dict[str, Any] | None:
-    """A line of the journal; None if it was not written to its end."""
+    """A line of the journal; None if it is incomplete."""
     try:
         entry = json.loads(line)
     except ValueError:

@@ -1,4 +1,8 @@
-"""A file of rows -> a file of answers, of any length, by one or more tasks of a model."""
+"""A file of rows -> a file of predictions, of any length, by one or more tasks of a model.
+
+Each chunk of the file is predicted like a list of texts. The rows of a file with several chunks are in other batches
+than those of one long list, so that the last bits of their predictions may differ.
+"""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -11,21 +15,15 @@ import numpy as np
 from minbert.data.chunks import Chunk, empty_chunk, read_chunks, reader_for
 from minbert.data.dataset import RejectedRow
 from minbert.data.readers import ColumnReader, format_of
-from minbert.errors import UserError
-from minbert.inference.ensemble import Member, member_tasks
-from minbert.inference.formats import (
-    OUTPUT_FORMATS,
-    OutputColumn,
-    TaskPredictions,
-    course_columns,
-    output_format_of,
-    prediction_columns,
-)
-from minbert.inference.job import Job, Made, model_sha256
-from minbert.inference.loop import empty_predictions
-from minbert.inference.multi_task import Answered
+from minbert.inference.course_format import CourseFormat
+from minbert.inference.ensemble import EnsemblePredictions, Member, member_tasks
+from minbert.inference.formats import OutputFormat, output_format_of
+from minbert.inference.job import ChunkOutput, Job, dtype_name, model_sha256
+from minbert.inference.output_columns import OutputColumn
+from minbert.inference.task_predictions import TaskPredictions, empty_predictions
 
-Format = Literal["auto", "course"]
+# auto: as the ending of the output's name says
+FormatChoice = Literal["auto", "course"]
 
 
 class FilePrediction(Job[Chunk]):
@@ -40,71 +38,58 @@ class FilePrediction(Job[Chunk]):
         source: Path,
         output: Path,
         *,
-        form: Format = "auto",
+        output_format: FormatChoice = "auto",
         resume: bool = False,
         force: bool = False,
     ) -> None:
         self.members = [member for member in members if set(tasks) & set(member.tasks)]
         self.tasks = {name: member_tasks(self.members)[name] for name in tasks}
-        self.kind, self.gzipped = ("course", False) if form == "course" else format_of(output)
-        self.form = OUTPUT_FORMATS["course"] if form == "course" else output_format_of(output)
+        self.format: OutputFormat = CourseFormat() if output_format == "course" else output_format_of(output)
+        self.format_name = "course" if output_format == "course" else format_name(*format_of(output))
         self.reader = reader_for(list(self.tasks.values()), source)
-        self.opening()  # refuses what the format cannot hold
+        self.header()  # refuses what the format cannot hold
         super().__init__(source, output, resume=resume, force=force)
 
-    def about(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         first = self.members[0].model
         return {
             "tasks": ", ".join(self.tasks),
-            "read as": self.reader.kind + ".gz" * self.reader.gzipped,
-            "written as": self.kind + ".gz" * self.gzipped,
-            "model": " ".join(model_sha256(each.model, each.text, member_settings(each)) for each in self.members),
-            "computes in": str(first.bert.dtype).removeprefix("torch."),
+            "input_format": format_name(self.reader.kind, self.reader.gzipped),
+            "output_format": self.format_name,
+            "model": " ".join(model_sha256(each.model, each.tokenizer, member_settings(each)) for each in self.members),
+            "dtype": dtype_name(first.bert),
             "device": str(first.device),
         }
 
-    def opening(self) -> bytes:
+    def header(self) -> bytes:
         nothing = [TaskPredictions(task, empty_predictions(task, 0), np.zeros(0, bool)) for task in self.tasks.values()]
-        return self.form.opening(self.columns(empty_chunk(self.reader), nothing))
+        return self.format.header(self.columns(empty_chunk(self.reader), nothing))
 
-    def columns(self, chunk: Chunk, given: Sequence[TaskPredictions]) -> list[OutputColumn]:
-        if self.kind != "course":
-            return prediction_columns(self.reader.columns, chunk.examples, given)
-        if len(given) > 1:
-            raise UserError("The course's format holds the answers of one task.", "Name one task.")
-        return course_columns(chunk.examples, given[0])
+    def columns(self, chunk: Chunk, predictions: Sequence[TaskPredictions]) -> list[OutputColumn]:
+        return self.format.columns(self.reader.columns, chunk.examples, predictions)
 
     def chunks(self) -> Iterator[Chunk]:
         return read_chunks(self.reader)
 
-    def work(self, chunk: Chunk, made: Made) -> Iterator[float]:
-        made.answered, made.rejected = len(chunk.examples), len(chunk.rejects)
-        made.rejects = reject_lines(chunk.rejects)
-        if not made.answered:
+    def work(self, chunk: Chunk, output: ChunkOutput) -> Iterator[float]:
+        output.written, output.rejected = len(chunk.examples), len(chunk.rejects)
+        output.rejects = reject_lines(chunk.rejects)
+        if not output.written:
             return
-        texts = dict(zip(self.reader.columns, chunk.examples.texts, strict=True))
-        several: dict[str, list[TaskPredictions]] = {name: [] for name in self.tasks}
-        for number, member in enumerate(self.members):
-            names = [name for name in self.tasks if name in member.tasks]
-            for done in (answered := Answered(member.model, member.text, names, texts)):
-                yield (number + done) / len(self.members)
-            for name in names:
-                several[name].append(answered.given[name])
-        given = [mean_predictions(each) for each in several.values()]
-        made.answers = self.form.rows(self.columns(chunk, given))
-        made.truncated = int(np.any([each.cut for each in given if each.cut is not None], axis=0).sum())
+        columns = dict(zip(self.reader.columns, chunk.examples.texts, strict=True))
+        ensemble = EnsemblePredictions(self.members, list(self.tasks), columns)
+        yield from ensemble
+        predictions = list(ensemble.predictions.values())
+        output.content = self.format.rows(self.columns(chunk, predictions))
+        truncated = [each.truncated for each in predictions if each.truncated is not None]
+        output.truncated = int(np.logical_or.reduce(truncated).sum())
 
     def finish(self, appended: Path, target: Path) -> None:
-        self.form.finish(appended, target)
+        self.format.finish(appended, target)
 
 
-def mean_predictions(given: Sequence[TaskPredictions]) -> TaskPredictions:
-    """One answer of several models' answers; a text was cut if one of them cut it."""
-    if len(given) == 1:
-        return given[0]
-    total = sum((each.answers for each in given[1:]), start=given[0].answers)
-    cut = [each.cut for each in given if each.cut is not None]
-    return TaskPredictions(given[0].task, total / len(given), np.logical_or.reduce(cut))
+def format_name(kind: str, is_gzipped: bool) -> str:
+    return kind + ".gz" * is_gzipped
 
 
 def member_settings(member: Member) -> list[object]:
@@ -114,5 +99,5 @@ def member_settings(member: Member) -> list[object]:
 
 def reject_lines(rejects: Sequence[RejectedRow]) -> bytes:
     lines = (json.dumps({"line": row.line, "reason": row.reason}, ensure_ascii=False) for row in rejects)
-    # half a surrogate pair, spelled with a backslash, is what JSON spells it as
+    # JSON spells half a surrogate pair with a backslash
     return "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")

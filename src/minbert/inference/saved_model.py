@@ -1,7 +1,8 @@
-"""A trained model in a folder: save, load. transformers loads its encoder."""
+"""A trained model in a folder: save, load. transformers can load its encoder."""
 
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +11,9 @@ from safetensors.torch import load_file
 
 from minbert.config.recipe import Precision, TaskPlan
 from minbert.config.schema import fill_settings
-from minbert.config.task import task_from
+from minbert.config.task import Files, task_from
 from minbert.data.tokenizer import Tokenizer
-from minbert.encoder.init import seeded
+from minbert.encoder.init import seeded_init
 from minbert.encoder.pretrained import load_backbone, save_backbone, save_tensors
 from minbert.errors import UserError
 from minbert.files import replace_folder, write_json
@@ -22,18 +23,21 @@ from minbert.model.resolve import resolve_plan
 MODEL_FORMAT = 1
 
 
-def save_model(folder: Path, model: Model, text: Tokenizer) -> None:
-    """The whole model in a folder of its own, swapped into place when it is complete."""
+def save_model(folder: Path, model: Model, tokenizer: Tokenizer, files: Mapping[str, Files] | None = None) -> None:
+    """Write the whole model to a folder, moved into place when it is complete.
+
+    `files`: the data files that the saved tasks name; without it, those of the model's own tasks.
+    """
     aside = folder.with_name(folder.name + ".tmp")
     shutil.rmtree(aside, ignore_errors=True)
-    save_backbone(aside, model.bert, text)
+    save_backbone(aside, model.bert, tokenizer)
     state = {f"{name}.{key}": tensor for name, part in model.tasks.items() for key, tensor in part.state_dict().items()}
     shared = {f"shared/{key}": tensor for key, tensor in model.shared.state_dict().items()}
     save_tensors(state | shared, aside / "tasks.safetensors")
     tasks = {
         name: {
-            "task": part.task.as_settings(),
-            # regularizers only matter while training
+            "task": (replace(part.task, files=files[name]) if files else part.task).as_settings(),
+            # regularizers are for training only
             "plan": resolve_plan(replace(part.plan, regularizers=()), part.task, f"task '{name}'"),
         }
         for name, part in model.tasks.items()
@@ -43,7 +47,7 @@ def save_model(folder: Path, model: Model, text: Tokenizer) -> None:
 
 
 def model_folder(path: Path) -> Path | None:
-    """The folder of the trained model in a run, or the path itself if it is such a folder."""
+    """The folder of the trained model in a run, or the path itself if it is one."""
     for folder in (path / "model", path, path / "model.old"):
         if (folder / "minbert.json").is_file():
             return folder
@@ -51,12 +55,12 @@ def model_folder(path: Path) -> Path | None:
 
 
 def load_model(path: Path, precision: Precision = "auto") -> tuple[Model, Tokenizer]:
-    """The best model of a run, ready to answer."""
+    """The best model of a run, ready for inference."""
     folder = model_folder(path)
     if folder is None:
         if not path.exists():
-            raise UserError(f"{path}: no such run.", "`minbert train RECIPE --out RUN` makes one.")
-        raise UserError(f"{path}: holds no trained model.", "`minbert train RECIPE --out RUN` makes one.")
+            raise UserError(f"{path}: no such run.", "Create it with: minbert train RECIPE --out RUN")
+        raise UserError(f"{path}: holds no trained model.", "Create one with: minbert train RECIPE --out RUN")
     saved = json.loads((folder / "minbert.json").read_text(encoding="utf-8"))
     if saved.get("format") != MODEL_FORMAT:
         raise UserError(f"{folder}: written by another version of minbert (format {saved.get('format')}).")
@@ -65,8 +69,8 @@ def load_model(path: Path, precision: Precision = "auto") -> tuple[Model, Tokeni
     plans = {
         name: fill_settings(TaskPlan, entry["plan"], where, f"task '{name}'") for name, entry in saved["tasks"].items()
     }
-    bert, text = load_backbone(folder)
-    with seeded(0):  # the fresh heads are replaced at once, but making them draws random numbers
+    bert, tokenizer = load_backbone(folder)
+    with seeded_init(0):  # the initial weights are replaced at once, but drawing them uses random numbers
         model = Model(bert, tasks, plans, where)
     path = folder / "tasks.safetensors"
     try:
@@ -79,4 +83,4 @@ def load_model(path: Path, precision: Precision = "auto") -> tuple[Model, Tokeni
     shared = {key.removeprefix("shared/"): tensor for key, tensor in state.items() if key.startswith("shared/")}
     model.shared.load_state_dict(shared)
     model.to_device(precision, inference=True)
-    return model.eval(), text
+    return model.eval(), tokenizer

@@ -1,1 +1,1 @@
-"""One encoder, and what each task adds to it."""
+"""The shared encoder with the modules of each task."""

@@ -27,34 +27,34 @@ class SharedLayer(nn.Module):
         return functional.relu(self.linear(self.dropout(x_SD)))
 
 
-class Shared(nn.ModuleDict):
+class SharedLayers(nn.ModuleDict):
     """All layers of a model that tasks share."""
 
     def __init__(self) -> None:
         super().__init__()
-        # of each name: the task that was the first to use it, and what it is
-        self.firsts: dict[str, tuple[str, Spec]] = {}
+        # name -> the first task that used it, and its settings
+        self.first_uses: dict[str, tuple[str, Spec]] = {}
 
-    def same(self, name: str, task: str, what: Spec, make: Callable[[], L], where: str) -> L:
-        """The one layer of this name, made for the first task that asks; all others must ask for the same."""
+    def get_or_create(self, name: str, task: str, spec: Spec, create: Callable[[], L], where: str) -> L:
+        """The layer of this name; the first task that names it creates it, and the others must give the same `spec`."""
         if "." in name:
-            raise UserError(f"{where}: '{name}' is no name of a shared layer: it has a dot.")
-        # the prefix lets a layer be called `type` or `keys`, which are names of ModuleDict's own
+            raise UserError(f"{where}: the name of a shared layer must not contain a dot: '{name}'.")
+        # the prefix allows layers called `type` or `keys`, which are attributes of ModuleDict
         key = f"shared_{name}"
-        first, there = self.firsts.setdefault(name, (task, what))
-        if what != there:
+        first, expected = self.first_uses.setdefault(name, (task, spec))
+        if spec != expected:
             raise UserError(
-                f"{where}: the shared layer '{name}' is {described(what)} here, "
-                f"but {described(there)} in task '{first}'.",
-                "Give it the same settings in both, or two names.",
+                f"{where}: the shared layer '{name}' is {describe_layer(spec)} here, "
+                f"but {describe_layer(expected)} in task '{first}'.",
+                "Give it the same settings in both tasks, or use two names.",
             )
         if key not in self:
-            self[key] = make()
+            self[key] = create()
         return cast(L, self[key])
 
 
-def described(what: Spec) -> str:
-    if isinstance(what, str):
-        return what
-    settings = ", ".join(f"{key} = {value}" for key, value in what.items() if key not in ("name", "shared"))
-    return f"{what['name']} ({settings})"
+def describe_layer(spec: Spec) -> str:
+    if isinstance(spec, str):
+        return spec
+    settings = ", ".join(f"{key} = {value}" for key, value in spec.items() if key not in ("name", "shared"))
+    return f"{spec['name']} ({settings})"

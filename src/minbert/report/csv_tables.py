@@ -9,7 +9,7 @@ from minbert.inference.formats import SeparatedFormat
 CsvRows = list[Sequence[object]]
 SUMMARY_COLUMNS = ("mean", "sd", "low", "high")
 DIFFERENCE_COLUMNS = tuple(field.name for field in fields(ScoreDifference))
-COST_COLUMNS = tuple(field.name for field in fields(TrialCost))
+COST_FIELDS = tuple(field.name for field in fields(TrialCost))
 # column names that are clearer than the names of the fields
 COST_NAMES = {"total": "parameters", "trainable": "trainable_parameters"}
 
@@ -30,7 +30,7 @@ def comparison_tables(results: ComparisonResults) -> dict[str, CsvRows]:
 
 def system_rows(results: ComparisonResults) -> CsvRows:
     """One row per system and measure."""
-    costs = tuple(COST_NAMES.get(column, column) for column in COST_COLUMNS)
+    costs = tuple(COST_NAMES.get(column, column) for column in COST_FIELDS)
     differences = prefixed("difference", DIFFERENCE_COLUMNS)
     rows: CsvRows = [("recipe", "measure", "baseline", "seeds", *SUMMARY_COLUMNS, *differences, *costs)]
     for each in results.systems:
@@ -44,7 +44,7 @@ def system_rows(results: ComparisonResults) -> CsvRows:
                     len(summary.values) if summary else 0,
                     *field_values(summary, SUMMARY_COLUMNS),
                     *field_values(each.differences.get(measure), DIFFERENCE_COLUMNS),
-                    *field_values(each.cost, COST_COLUMNS),
+                    *field_values(each.cost, COST_FIELDS),
                 )
             )
     return rows

@@ -5,29 +5,22 @@ from pathlib import Path
 
 import numpy as np
 
+# task, or task and metric: (step, value)
+Points = dict[str, list[tuple[int, float]]]
+
 
 def draw_curves(run: Path) -> Path:
     # the object interface: no pyplot, so no global state and no window
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
-    losses: dict[str, list[tuple[int, float]]] = {}
-    scores: dict[str, list[tuple[int, float]]] = {}
-    for row in rows:
-        for task, loss in row.get("losses", {}).items():
-            losses.setdefault(task, []).append((row["step"], loss))
-        for task, found in row.get("scores", {}).items():
-            metric, value = next(iter(found.items()))
-            scores.setdefault(f"{task} {metric}", []).append((row["step"], value))
-        if "overall" in row:
-            scores.setdefault("overall", []).append((row["step"], row["overall"]))
+    losses, scores = read_points(run)
     figure = Figure(figsize=(11, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2)
     for task, points in losses.items():
         steps, values = (np.array(column, float) for column in zip(*points, strict=True))
-        left.plot(steps, smooth(values), label=task, linewidth=1.6)
+        left.plot(steps, running_mean(values), label=task, linewidth=1.6)
     left.set(title="training loss (smoothed)", xlabel="step", yscale="log")
     for name, points in scores.items():
         line = {"color": "black", "linewidth": 2.2} if name == "overall" else {"linewidth": 1.4}
@@ -43,8 +36,23 @@ def draw_curves(run: Path) -> Path:
     return path
 
 
-def smooth(values: np.ndarray, share: float = 0.05) -> np.ndarray:
-    """A running mean over a share of the points."""
-    window = max(1, round(len(values) * share))
+def read_points(run: Path) -> tuple[Points, Points]:
+    """Losses by task, and dev scores by task and main metric."""
+    losses: Points = {}
+    scores: Points = {}
+    for row in map(json.loads, (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()):
+        for task, loss in row.get("losses", {}).items():
+            losses.setdefault(task, []).append((row["step"], loss))
+        for task, found in row.get("scores", {}).items():
+            metric, value = next(iter(found.items()))
+            scores.setdefault(f"{task} {metric}", []).append((row["step"], value))
+        if "overall" in row:
+            scores.setdefault("overall", []).append((row["step"], row["overall"]))
+    return losses, scores
+
+
+def running_mean(values: np.ndarray, fraction: float = 0.05) -> np.ndarray:
+    """The mean over a window that is a fraction of the points."""
+    window = max(1, round(len(values) * fraction))
     padded = np.concatenate([np.full(window - 1, values[0]), values])
     return np.convolve(padded, np.full(window, 1 / window), mode="valid")

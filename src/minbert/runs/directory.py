@@ -1,16 +1,15 @@
-"""A run's directory: make it, and what it says of itself.
+"""The directory of a run: how it is created, described and checked.
 
-recipe.toml and tasks/ (as resolved), run.json (state, versions, fingerprints, scores), metrics.jsonl,
-events/ (TensorBoard), curves.png, predictions/, model/ (the best model: transformers loads its encoder).
+recipe.toml and tasks/ (as resolved), run.json (state, versions, fingerprints, scores, cost: the only record of how a
+run ended), metrics.jsonl, events/ (TensorBoard), curves.png, predictions/, model/ (the best model: transformers loads
+its encoder).
 """
 
 import hashlib
 import json
 import os
 import platform
-import shlex
 import shutil
-import sys
 import time
 from collections.abc import Mapping
 from contextlib import closing
@@ -32,12 +31,12 @@ from minbert.training.resolve import resolve_recipe
 
 
 def check_new_directory(path: Path, force: bool) -> None:
-    """A run needs a directory of its own: refuse one that holds anything, but for an old run if `force` is said."""
+    """Refuse a directory that is not empty, except for an old run with `force`."""
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
     if not force:
         raise UserError(
-            f"{path}: exists already; a run needs a directory of its own.",
+            f"{path}: exists already; a run needs an empty directory.",
             "Name another --out, or replace the old run with --force.",
         )
     if not (path / "run.json").is_file():
@@ -52,7 +51,7 @@ def lock_run(path: Path) -> closing[FolderLock]:
 
 
 def create_run(path: Path, about: dict[str, Any], force: bool) -> None:
-    """A run directory that says at once what it is."""
+    """An empty run directory, with run.json in it from the start."""
     check_new_directory(path, force)
     if path.exists() and any(path.iterdir()):
         shutil.rmtree(path)
@@ -61,17 +60,17 @@ def create_run(path: Path, about: dict[str, Any], force: bool) -> None:
 
 
 def write_recipe(path: Path, ready: Prepared) -> None:
-    """The recipe as it was resolved, its tasks beside it: `minbert train RUN/recipe.toml` does it again."""
+    """The resolved recipe and its tasks: `minbert train RUN/recipe.toml` repeats the run."""
     table = resolve_recipe(ready.recipe, ready.tasks)
     (path / "tasks").mkdir()
     for name, task in ready.tasks.items():
         table["tasks"][name]["task"] = f"tasks/{name}.toml"
         settings = task.as_settings()
-        for part, rows in (("train", ready.train), ("dev", ready.dev)):
-            if part in settings["files"]:
-                settings["files"][part] = str(rows[name].examples.path.resolve())
+        for role, splits in (("train", ready.train), ("dev", ready.dev)):
+            if role in settings["files"]:
+                settings["files"][role] = str(splits[name].examples.path.resolve())
         (path / "tasks" / f"{name}.toml").write_text(tomli_w.dumps(settings), encoding="utf-8")
-    # last: with it, the run can be resumed
+    # last: from here on, the run can be resumed
     write_text(path / "recipe.toml", tomli_w.dumps(table))
 
 
@@ -84,16 +83,30 @@ def read_run(path: Path) -> dict[str, Any]:
             f"{path}: not a run: it has no run.json.", "`minbert train RECIPE --out RUN` makes one."
         ) from None
     except ValueError as wrong:
-        raise UserError(f"{path / 'run.json'}: not JSON: {wrong}") from None
+        raise UserError(
+            f"{path / 'run.json'}: not JSON: {wrong}", "Start the run again in another directory."
+        ) from None
     assert isinstance(run, dict)
     return run
 
 
-def run_metadata(ready: Prepared, skip_bad_rows: bool) -> dict[str, Any]:
-    """What a reader needs to know to trust the numbers or to get them again."""
+def read_unfinished_run(path: Path) -> dict[str, Any]:
+    """run.json of a run that can be resumed."""
+    about = read_run(path)
+    if not (path / "recipe.toml").is_file():
+        raise UserError(f"{path}: was stopped before training began.", "Start it again with --force.")
+    if "recipe" not in about:
+        raise UserError(f"{path}: made by another version of minbert, which recorded less.", "Start it again.")
+    if about["state"] == "finished":
+        raise UserError(f"{path}: this run is finished.", f"`minbert evaluate {path}` shows its scores.")
+    return about
+
+
+def run_metadata(ready: Prepared, skip_bad_rows: bool, command: str = "") -> dict[str, Any]:
+    """What a reader needs to know to trust the numbers, or to reproduce them."""
     data = {
-        f"{name} {part}": rows[name].examples.path
-        for part, rows in (("train", ready.train), ("dev", ready.dev))
+        f"{name} {role}": splits[name].examples.path
+        for role, splits in (("train", ready.train), ("dev", ready.dev))
         for name in ready.tasks
     }
     recipe = resolved_config(ready.recipe, ready.tasks)
@@ -102,8 +115,9 @@ def run_metadata(ready: Prepared, skip_bad_rows: bool) -> dict[str, Any]:
         "state": "running",
         "pid": os.getpid(),
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-        "command": shlex.join(sys.argv),
+        "command": command,
         "seed": ready.recipe.seed,
+        "steps": ready.setup.steps,
         "backbone": ready.recipe.backbone,
         "device": str(ready.model.device),
         "computes_in": str(ready.model.bert.dtype).removeprefix("torch."),
@@ -123,12 +137,12 @@ def run_metadata(ready: Prepared, skip_bad_rows: bool) -> dict[str, Any]:
 
 
 def backbone_files(folder: Path) -> list[Path]:
-    """What a backbone is: weights, shape and vocabulary."""
+    """The files that make up a backbone: weights, configuration and vocabulary."""
     return sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".bin", ".json", ".txt"))
 
 
 def resolved_config(recipe: Recipe, tasks: Mapping[str, Task]) -> dict[str, Any]:
-    """The recipe with every default and its tasks written out, the same wherever its files lie."""
+    """The recipe with every default and its tasks in full; it does not depend on where the files are."""
     table = resolve_recipe(recipe, tasks)
     for name, task in tasks.items():
         table["tasks"][name]["task"] = {key: value for key, value in task.as_settings().items() if key != "files"}
@@ -137,19 +151,19 @@ def resolved_config(recipe: Recipe, tasks: Mapping[str, Task]) -> dict[str, Any]
 
 
 def comparable_config(table: Mapping[str, Any]) -> dict[str, Any]:
-    """A settled recipe without what changes no number: what is said of it, where its weights lie, what is watched."""
-    left: dict[str, Any] = json.loads(json.dumps(table))
+    """A resolved config without what does not affect results: descriptions, location of weights, what is logged."""
+    kept: dict[str, Any] = json.loads(json.dumps(table))
     for name in ("about", "backbone"):
-        left.pop(name, None)
-    left["selection"].pop("gradient_cosine_rows", None)
-    for plan in left["tasks"].values():
+        kept.pop(name, None)
+    kept["selection"].pop("gradient_cosine_rows", None)
+    for plan in kept["tasks"].values():
         plan.get("task", {}).pop("about", None)
-    return left
+    return kept
 
 
 def check_same_run(path: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
-    """A resumed run must be the run that it was: the same recipe, data, backbone and precision."""
-    # the weights themselves are looked at below
+    """A resumed run must have the recipe, data, backbone and precision that it started with."""
+    # the weights are compared below, by their hashes
     recipes = differences(*(comparable_config(each["recipe"]) for each in (then, now)))
     changed = [f"recipe: {name} is {new}, it was {old}" for name, old, new in recipes]
     for what in ("data", "backbone"):
@@ -159,13 +173,13 @@ def check_same_run(path: Path, then: dict[str, Any], now: dict[str, Any]) -> Non
         changed.append(f"it computes in {now['computes_in']}, it computed in {then['computes_in']}")
     if changed:
         raise UserError(
-            "\n".join([f"{path}: cannot be resumed, since it would be another run:", *changed]),
-            "Put back what it was, or start a new run with another --out.",
+            "\n".join([f"{path}: cannot be resumed, because it would be a different run:", *changed]),
+            "Restore what has changed, or start a new run with another --out.",
         )
 
 
 def version_differences(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """What may make the result differ in its last digits."""
+    """Differences that may change the last digits of the result."""
     notes = [
         f"{name} {now['versions'][name]}, it was {old}: the result may differ from an uninterrupted run's"
         for name, old in then["versions"].items()
@@ -177,12 +191,12 @@ def version_differences(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
 
 
 def list_runs(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
-    """Every run below a folder, the oldest first, with what its run.json says."""
+    """Every run below a folder with its run.json, the oldest first."""
     found = []
     for path in sorted(folder.rglob("run.json")):
         about = read_run(path.parent)
         if about.get("state") == "running" and not is_locked(path.parent):
-            about |= {"state": "killed", "reason": "nobody works on it; `minbert resume` goes on"}
+            about |= {"state": "killed", "reason": "its process is gone; `minbert resume` continues it"}
         found.append((path.parent, about))
     return sorted(found, key=lambda run: str(run[1].get("started", "")))
 
@@ -196,19 +210,19 @@ def is_locked(path: Path) -> bool:
 
 
 def remove_checkpoints(path: Path) -> None:
-    """A finished run has its model; nobody will go on from before it."""
+    """A finished run has its model, so it is not resumed any more."""
     shutil.rmtree(path / "checkpoints", ignore_errors=True)
 
 
 def dev_rows(path: Path, task: Task, data_root: Path | None, skip_bad_rows: bool) -> Dataset:
-    """The dev rows of a run's task: the files it was measured on, or those of the same names below a data root."""
+    """The dev rows of a run's task: the files it was scored on, or files of the same names below a data root."""
     if not (path / "run.json").is_file():
         raise UserError(
             f"{path}: a model without its run, so its dev files are not known.", "Name a file: --data TASK=FILE"
         )
     skip = skip_bad_rows or bool(read_run(path).get("skip_bad_rows"))
     if data_root is None or task.files.dev is None or not (data_root / task.files.dev).is_file():
-        # nothing of that name below the data root: the very files of the run
+        # no file of that name below the data root: use the files of the run
         task = replace(task, files=read_task(task.name, str((path / "tasks" / f"{task.name}.toml").resolve())).files)
     if task.files.dev is None:
         return read_split(task, data_root, skip_bad_rows=skip)[2]

@@ -1,4 +1,4 @@
-"""What a training tells as it goes."""
+"""The events that a run yields while it trains."""
 
 from dataclasses import dataclass
 
@@ -9,24 +9,24 @@ Scores = dict[str, dict[str, float]]
 
 @dataclass(frozen=True)
 class Started:
-    """Everything is read and built; training begins, or goes on."""
+    """Everything is read and built; training starts or resumes."""
 
     # task: (training rows, dev rows)
     rows: dict[str, tuple[int, int]]
     skipped: dict[str, int]
     parameters: dict[str, int]
     steps: int
-    # floating-point operations a second of a matrix product of this size here
+    # floating-point operations per second of a matrix product of this size on this machine
     rate: float
-    # steps that were done before: it goes on from there
+    # steps that were done before a resume
     done: int = 0
-    # what there is to know about going on
+    # what the user should know about the resume
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Measuring:
-    """How far an evaluation has come: rows done of all rows."""
+    """Progress of an evaluation: rows done of all rows."""
 
     done: int
     total: int
@@ -34,7 +34,7 @@ class Measuring:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """The dev scores at some step; `best` says whether this model is the one kept so far."""
+    """The dev scores at some step; `best`: whether this is the best model so far, which is kept."""
 
     step: int
     scores: Scores
@@ -44,7 +44,7 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class Finished:
-    """The kept model on the whole dev files, and the untrained one where it was asked for."""
+    """The scores of the best model on all dev rows, and of the untrained model if requested."""
 
     scores: Scores
     overall: float

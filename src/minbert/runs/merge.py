@@ -1,4 +1,4 @@
-"""Several runs -> one that answers: with the mean of their weights, or with the mean of their answers."""
+"""Several runs -> one: with the mean of their weights (soup), or with the mean of their predictions (ensemble)."""
 
 import shutil
 import time
@@ -19,56 +19,59 @@ from minbert.runs.directory import check_new_directory, read_run
 
 
 def make_soup(runs: Sequence[Path], out: Path, force: bool = False) -> None:
-    """The mean of the weights of runs of one shape. Wortsman et al. 2022."""
-    begin(runs, out, force)
+    """The mean of the weights of runs with the same shapes (model soup, Wortsman et al. 2022)."""
+    check_merge(runs, out, force)
     model, text = load_model(runs[0], "fp32")
     mean = {name: tensor.double() for name, tensor in model.state_dict().items()}
     for path in runs[1:]:
         other, _ = load_model(path, "fp32")
-        check_alike(runs[0], model, path, other)
+        check_same_shape(runs[0], model, path, other)
         for name, tensor in other.state_dict().items():
             mean[name] += tensor
     with torch.no_grad():
         for name, tensor in model.state_dict().items():
             tensor.copy_(mean[name] / len(runs))
-    renew(out)
+    make_empty(out)
     save_model(out / "model", model, text)
     write_merge(out, runs, dict.fromkeys(model.tasks, runs[0]), "soup")
 
 
 def make_ensemble(runs: Sequence[Path], out: Path, *, best: bool = False, force: bool = False) -> dict[str, list[Path]]:
-    """The models of runs side by side; returns who answers each task.
+    """The models of several runs in one folder; returns the runs that predict each task.
 
-    `best`: each task is answered only by the run with the best dev score; else by all that have it.
+    `best`: only the run with the best dev score predicts a task; otherwise all runs that have it.
     """
-    begin(runs, out, force)
+    check_merge(runs, out, force)
     known: dict[str, Task] = {}
-    asked: dict[str, list[Path]] = {}
+    runs_of: dict[str, list[Path]] = {}
     for run in runs:
         for member in load_members(run, "fp32"):
             for name in member.tasks:
                 task = member.model.task(name).task
                 if known.setdefault(name, task).choices != task.choices:
-                    raise UserError(f"{run}: task '{name}' has other labels or another range than in {asked[name][0]}.")
-                asked.setdefault(name, []).append(run)
+                    raise UserError(
+                        f"{run}: task '{name}' has other labels or another range than in {runs_of[name][0]}.",
+                        "Leave one of the two out.",
+                    )
+                runs_of.setdefault(name, []).append(run)
     if best:
-        asked = {name: [best_of(known[name], those)] for name, those in asked.items()}
-    renew(out)
+        runs_of = {name: [best_run(known[name], those)] for name, those in runs_of.items()}
+    make_empty(out)
     members = []
-    for number, run in enumerate(run for run in runs if any(run in those for those in asked.values())):
+    for number, run in enumerate(run for run in runs if any(run in those for those in runs_of.values())):
         folder = model_folder(run)
         if folder is None:
             raise UserError(f"{run}: is an ensemble itself.", "Name the runs that it was made of.")
         shutil.copytree(folder, out / "members" / str(number))
-        tasks = [name for name, those in asked.items() if run in those]
+        tasks = [name for name, those in runs_of.items() if run in those]
         members.append({"folder": f"members/{number}", "from": str(run), "tasks": tasks})
-    write_merge(out, runs, {name: those[0] for name, those in asked.items()}, "ensemble")
+    write_merge(out, runs, {name: those[0] for name, those in runs_of.items()}, "ensemble")
     # last: with it, the folder is an ensemble
     write_json(out / "ensemble.json", {"format": ENSEMBLE_FORMAT, "members": members})
-    return asked
+    return runs_of
 
 
-def best_of(task: Task, runs: Sequence[Path]) -> Path:
+def best_run(task: Task, runs: Sequence[Path]) -> Path:
     """The run with the best dev score of a task, by their run.json."""
 
     def score(run: Path) -> float:
@@ -80,19 +83,19 @@ def best_of(task: Task, runs: Sequence[Path]) -> Path:
     return max(runs, key=score)
 
 
-def begin(runs: Sequence[Path], out: Path, force: bool) -> None:
+def check_merge(runs: Sequence[Path], out: Path, force: bool) -> None:
     if len(runs) < 2:
-        raise UserError("There is nothing to merge in less than two runs.", "Name two or more.")
+        raise UserError("Fewer than two runs cannot be merged.", "Name two or more.")
     check_new_directory(out, force)
 
 
-def renew(out: Path) -> None:
+def make_empty(out: Path) -> None:
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
 
 
 def write_merge(out: Path, runs: Sequence[Path], owners: Mapping[str, Path], what: str) -> None:
-    """What it was made of, and its tasks with where their data is, so that it can be measured like a run."""
+    """run.json with the merged runs, and the tasks with the paths of their data, so that `evaluate` works on it."""
     (out / "tasks").mkdir()
     for name, run in owners.items():
         if (run / "tasks" / f"{name}.toml").is_file():
@@ -101,14 +104,14 @@ def write_merge(out: Path, runs: Sequence[Path], owners: Mapping[str, Path], wha
     write_json(out / "run.json", {"state": "finished", "started": started, what: [str(run) for run in runs]})
 
 
-def check_alike(first: Path, model: Model, path: Path, other: Model) -> None:
-    """The mean of weights means something only where each weight has the same place in both."""
+def check_same_shape(first: Path, model: Model, path: Path, other: Model) -> None:
+    """Weights can only be averaged where both models have the same parameters."""
     own, theirs = ({name: tuple(tensor.shape) for name, tensor in each.state_dict().items()} for each in (model, other))
     differing = sorted(name for name in own.keys() | theirs.keys() if own.get(name) != theirs.get(name))
     if differing:
         raise UserError(
             f"{path}: not of the same shape as {first}: {len(differing)} weights differ, the first is {differing[0]}.",
-            "Weights are averaged only over runs of one recipe with other seeds; for others: `minbert ensemble`.",
+            "Average runs of one recipe with different seeds; for other runs use `minbert ensemble`.",
         )
     for name, part in model.tasks.items():
         if part.task.choices != other.task(name).task.choices:

@@ -9,20 +9,23 @@ from minbert.runs.events import Evaluated
 from minbert.training.gradient_conflict import GradientCosines
 from minbert.training.loop import Step
 
+# more than the longest line has
+LAST_BYTES = 2**16
 
-class Log:
+
+class MetricsLog:
     def __init__(self, out: Path, done: int = 0, measured: bool = True) -> None:
-        """`done`: steps that the log goes on after; `measured`: whether the last of them was evaluated if it had to.
+        """`done`: steps that the log already has; `measured`: whether the last of them was evaluated if it was due.
 
-        What an interrupted run wrote after its last checkpoint is taken back: those steps are done again.
+        Lines that an interrupted run wrote after its last checkpoint are removed: those steps are repeated.
         """
         from tensorboardX import SummaryWriter
 
         path = out / "metrics.jsonl"
         if path.is_file():
-            keep_until(path, done, measured)
+            drop_lines_after(path, done, measured)
         self.events = SummaryWriter(str(out / "events"), **({"purge_step": done + 1} if done else {}))
-        self.file = path.open("a", encoding="utf-8", buffering=1)  # a line at a time
+        self.file = path.open("a", encoding="utf-8", buffering=1)  # flushed line by line
 
     def step(self, step: Step) -> None:
         row = {"step": step.number, "stage": step.stage, "epoch": step.epoch, "losses": step.losses}
@@ -57,8 +60,8 @@ class Log:
         self.events.close()
 
 
-def keep_until(path: Path, done: int, measured: bool) -> None:
-    """Drop the lines of steps after `done`, and a last line that was cut off."""
+def drop_lines_after(path: Path, done: int, measured: bool) -> None:
+    """Remove the lines of steps after `done`, and an incomplete last line."""
     kept = []
     for line in path.read_text(encoding="utf-8").splitlines():
         try:
@@ -71,10 +74,27 @@ def keep_until(path: Path, done: int, measured: bool) -> None:
 
 
 def steps_and_tokens(run: Path) -> tuple[int, int]:
-    """How many steps a run has done, on how many tokens."""
+    """The number of steps of a run, and of tokens in them."""
     steps = tokens = 0
     with (run / "metrics.jsonl").open(encoding="utf-8") as lines:
         for line in map(json.loads, lines):
             if "tokens" in line:
                 steps, tokens = steps + 1, tokens + line["tokens"]
     return steps, tokens
+
+
+def last_logged_step(run: Path) -> int:
+    """The step of the last complete line; 0 before the first."""
+    path = run / "metrics.jsonl"
+    if not path.is_file():
+        return 0
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - LAST_BYTES))
+        lines = file.read().split(b"\n")[:-1]
+    for line in reversed(lines):
+        try:
+            return int(json.loads(line)["step"])
+        except (ValueError, KeyError, TypeError):
+            # the first of these lines may be incomplete
+            continue
+    return 0

@@ -1,23 +1,26 @@
-"""(run, task) -> the dev rows of a run and its answers to them, read back from predictions/TASK-dev.csv.
+"""predictions/TASK-dev.npz of a run <-> its dev rows, with the predictions exactly as the model made them.
 
+Statistics and analyses read this file. TASK-dev.csv beside it has the same rows for people, rounded.
 N rows, C classes.
 """
 
-import csv
 import os
+import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from minbert.config.task import Task, label_key, read_task
+from minbert.config.task import Task, read_task
+from minbert.data.dataset import Dataset
 from minbert.data.metrics import Array
-from minbert.data.readers import is_unicode
 from minbert.errors import UserError
+from minbert.files import fsync_path, move_file
+from minbert.inference.formats import write_predictions
 
-# half of the last digit that probabilities are written with: 0.000000 in the file is not impossible
-LEAST = 5e-7
+# what numpy and zipfile raise on a damaged file
+DAMAGE = (OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile)
 
 
 @dataclass(frozen=True)
@@ -31,101 +34,93 @@ class DevPredictions:
     answers: Array
 
 
+# ---- write --------------------------------------------------------------------------------------------
+
+
+def write_dev_predictions(folder: Path, task: Task, dataset: Dataset, predictions: Array) -> None:
+    """The predictions of the dev rows of a task: exact as .npz, readable as .csv."""
+    assert dataset.labels is not None
+    write_predictions(folder / f"{task.name}-dev.csv", task, dataset, predictions)
+    arrays = {"predictions": predictions, "labels": dataset.labels, **pack_strings("ids", dataset.ids)}
+    for number, texts in enumerate(dataset.texts):
+        arrays |= pack_strings(f"texts_{number}", texts)
+    path = folder / f"{task.name}-dev.npz"
+    aside = path.with_name(f"{path.name}.tmp")
+    with aside.open("wb") as file:
+        # mypy takes one of the arrays for allow_pickle
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+        file.flush()
+        os.fsync(file.fileno())
+    move_file(aside, path)
+    fsync_path(folder)
+
+
+def pack_strings(name: str, values: Sequence[str]) -> dict[str, Array]:
+    """UTF-8 bytes and lengths: numpy's own strings are as wide as the longest, and lose NULs at the end."""
+    encoded = [value.encode("utf-8") for value in values]
+    lengths = np.array([len(value) for value in encoded], dtype=np.int64)
+    return {f"{name}_bytes": np.frombuffer(b"".join(encoded), np.uint8), f"{name}_lengths": lengths}
+
+
+# ---- read ---------------------------------------------------------------------------------------------
+
+
 def read_dev_predictions(run: Path, name: str) -> DevPredictions:
-    """What a run answered to the dev rows of one of its tasks; scores recomputed from it are the run's own."""
-    path, settings = run / "predictions" / f"{name}-dev.csv", run / "tasks" / f"{name}.toml"
+    """What a run predicted for the dev rows of one of its tasks; its scores can be recomputed from it."""
+    path, settings = run / "predictions" / f"{name}-dev.npz", run / "tasks" / f"{name}.toml"
     if not settings.is_file():
         raise UserError(f"{run}: has no task '{name}': there is no {settings}.", "Name the folder of a finished run.")
+    next_step = f"Train it again: minbert train {run / 'recipe.toml'} --out {run} --force"
     if not path.is_file():
-        raise UserError(f"{path}: no such file, so the run's answers are not known.", train_again(run))
+        raise UserError(f"{path}: no such file, so the run's predictions are not known.", next_step)
     task = read_task(name, str(settings.resolve()))
-    header = check_header(path, task, train_again(run))
-    columns = read_prediction_table(path, task, header, train_again(run))
-    first = 1 + len(task.text)
-    labels = (
-        class_numbers(path, task, columns[first], train_again(run))
-        if task.kind == "classify"
-        else columns[first].to_numpy()
-    )
-    if task.kind == "score":
-        answers = columns[first + 1].to_numpy()
-    else:
-        chosen_N = class_numbers(path, task, columns[first + 1], train_again(run))
-        answers = as_chosen(np.stack([column.to_numpy() for column in columns[first + 3 :]], axis=1), chosen_N)
-    unusable = ~np.isfinite(answers.reshape(len(labels), -1)).all(1) | ~np.isfinite(labels)
-    if unusable.any():
-        row = int(unusable.argmax()) + 1
-        raise UserError(f"{path}: row {row}: the answer or the label is not a number.", train_again(run))
-    ids, *texts = (column.to_pylist() for column in columns[:first])
-    return DevPredictions(task, ids, tuple(texts), labels, answers)
-
-
-def train_again(run: Path) -> str:
-    return f"Train it again: minbert train {run / 'recipe.toml'} --out {run} --force"
-
-
-def check_header(path: Path, task: Task, mend: str) -> list[str]:
-    """The names of the columns: those that `answers.py` writes for this task, in its order."""
-    with path.open("rb") as file:
-        file.seek(-min(1, path.stat().st_size), os.SEEK_END)
-        if file.read() != b"\n":
-            raise UserError(f"{path}: not whole: its last line has no end.", mend)
-    with path.open(encoding="utf-8", errors="surrogateescape", newline="") as lines:
-        header = next(csv.reader(lines))
-    own = ["prediction"]
-    if task.kind == "classify":
-        own += ["probability", *(f"p_{key}" for key in task.label_keys)]
-    wanted = ["id", *task.text, task.label, *own]
-    users = range(1, len(task.text) + 2)
-    # where the user's columns have taken one of our names, it has a _ behind it
-    matches = [
-        found == name if i in users else found.rstrip("_") == name.rstrip("_")
-        for i, (found, name) in enumerate(zip(header, wanted, strict=False))
-    ]
-    if len(header) != len(wanted) or not all(matches):
-        found = ", ".join(name if is_unicode(name) else "?" for name in header)
-        raise UserError(f"{path}: has the columns {found:.300}; task '{task.name}' has {', '.join(wanted):.300}.", mend)
-    return header
-
-
-def read_prediction_table(path: Path, task: Task, header: list[str], mend: str) -> list[Any]:
-    """The columns in their order: texts, and numbers where numbers are due."""
-    import pyarrow
-    from pyarrow import csv as arrow
-
-    # of a classify task, the label and the prediction are labels; all that follows is numbers
-    numbers = header[len(task.text) + (3 if task.kind == "classify" else 1) :]
-    types = {name: pyarrow.float64() if name in numbers else pyarrow.string() for name in header}
     try:
-        table = arrow.read_csv(
-            path,
-            # in one thread: only so are rows counted in messages
-            read_options=arrow.ReadOptions(use_threads=False),
-            parse_options=arrow.ParseOptions(newlines_in_values=True),
-            convert_options=arrow.ConvertOptions(column_types=types),
-        )
-    except (pyarrow.ArrowInvalid, UnicodeDecodeError) as wrong:
-        raise UserError(f"{path}: not whole: {wrong!s:.300}", mend) from None
-    if not table.num_rows:
-        raise UserError(f"{path}: has no rows.", mend)
-    return list(table.columns)
+        arrays = read_arrays(path)
+        ids = unpack_strings(arrays, "ids")
+        texts = tuple(unpack_strings(arrays, f"texts_{number}") for number in range(len(task.text)))
+        labels, predictions = arrays["labels"], arrays["predictions"]
+    except DAMAGE as wrong:
+        raise UserError(f"{path}: damaged: {wrong!s:.300}.", next_step) from None
+    problem = find_problem(task, [*texts, ids], labels, predictions)
+    if problem:
+        raise UserError(f"{path}: {problem}.", next_step)
+    # the same numbers, but computed with in double precision
+    return DevPredictions(
+        task, ids, texts, labels.astype(np.int64 if task.kind == "classify" else np.float64), predictions.astype(float)
+    )
 
 
-def class_numbers(path: Path, task: Task, column: Any, mend: str) -> Array:
-    """Labels as the file spells them -> class numbers."""
-    coded = column.combine_chunks().dictionary_encode()
-    number = {key: i for i, key in enumerate(task.label_keys)}
-    spelled = coded.dictionary.to_pylist()
-    unknown = [word for word in spelled if label_key(word) not in number]
-    if unknown:
-        raise UserError(f"{path}: {unknown[0]!r:.80} is not a label of task '{task.name}'.", mend)
-    found: Array = np.array([number[label_key(word)] for word in spelled])[coded.indices.to_numpy()]
-    return found
+def read_arrays(path: Path) -> dict[str, Array]:
+    """Every array of the file; zip checks their checksums."""
+    with path.open("rb") as file:
+        # a zip file begins like this; numpy would take anything else for a single array, or for a pickle
+        if file.read(2) != b"PK":
+            raise ValueError("not a .npz file")
+    with np.load(path, allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
 
 
-def as_chosen(rounded_NC: Array, chosen_N: Array) -> Array:
-    """Probabilities whose highest is the run's answer, though two of them may be equal once they are rounded."""
-    answers_NC = np.maximum(rounded_NC, LEAST)
-    other_N = np.flatnonzero(answers_NC.argmax(1) != chosen_N)
-    answers_NC[other_N, chosen_N[other_N]] = answers_NC[other_N].max(1) + LEAST
-    return answers_NC
+def unpack_strings(arrays: dict[str, Array], name: str) -> list[str]:
+    data, lengths = arrays[f"{name}_bytes"].tobytes(), arrays[f"{name}_lengths"]
+    if lengths.sum() != len(data):
+        raise ValueError(f"{name} has {len(data)} bytes, not {lengths.sum()}")
+    ends = np.cumsum(lengths).tolist()
+    return [data[start:end].decode("utf-8") for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def find_problem(task: Task, columns: Sequence[Sequence[str]], labels: Array, predictions: Array) -> str:
+    """What does not fit the task, or is not a number; empty where everything is as it should be."""
+    rows = len(labels)
+    shape = (rows, len(task.labels)) if task.kind == "classify" else (rows,)
+    if not rows:
+        return "has no rows"
+    if predictions.shape != shape:
+        return f"has predictions of shape {predictions.shape}; task '{task.name}' with {rows} labels has {shape}"
+    if any(len(column) != rows for column in columns):
+        return f"has {rows} labels and {', '.join(str(len(column)) for column in columns)} texts and ids"
+    usable = np.isfinite(predictions.reshape(rows, -1)).all(1) & np.isfinite(labels)
+    if not usable.all():
+        return f"row {int(usable.argmin()) + 1}: the prediction or the label is not a number"
+    if task.kind == "classify" and not 0 <= labels.min() <= labels.max() < len(task.labels):
+        return f"has labels from {labels.min()} to {labels.max()}; task '{task.name}' has {len(task.labels)}"
+    return ""

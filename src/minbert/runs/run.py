@@ -1,8 +1,7 @@
-"""recipe -> run: train, measure, keep the best, write it all down; and go on with a run that was interrupted."""
+"""recipe -> run: train, score, keep the best model, and record everything; or resume an interrupted run."""
 
 import time
-from collections.abc import Generator, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +9,22 @@ from minbert.config.loading import read_recipe
 from minbert.config.recipe import Recipe
 from minbert.config.task import Files
 from minbert.data.metrics import overall
-from minbert.encoder.device import matrix_rate
-from minbert.errors import UserError
+from minbert.encoder.device import matmul_flops_per_second
 from minbert.files import write_json
 from minbert.inference.saved_model import load_model
 from minbert.runs import directory
-from minbert.runs.checkpoint import load_newest_checkpoint
+from minbert.runs.checkpoint import CheckpointInterval, load_newest_checkpoint
+from minbert.runs.cost import run_cost
 from minbert.runs.curves import draw_curves
-from minbert.runs.events import Event, Finished, Started, Stopped
-from minbert.runs.fit import Fit, SaveEvery, StopRequest, scoring_of
+from minbert.runs.events import Event, Finished, Scores, Started, Stopped
+from minbert.runs.fit import Fit, StopRequest, scoring_of
 from minbert.training.prepare import Prepared, prepare
 
-EVERY_TEN_MINUTES = SaveEvery()
+EVERY_TEN_MINUTES = CheckpointInterval()
 
 
-def nobody() -> int | None:
-    """Nobody asks the training to stop."""
+def never_stop() -> int | None:
+    """The StopRequest of a run that nothing asks to stop."""
     return None
 
 
@@ -38,21 +37,23 @@ def start_run(
     force: bool = False,
     measure_before: bool = False,
     profile: bool = False,
-    every: SaveEvery = EVERY_TEN_MINUTES,
-    stop_requested: StopRequest = nobody,
+    every: CheckpointInterval = EVERY_TEN_MINUTES,
+    stop_requested: StopRequest = never_stop,
+    command: str = "",
 ) -> Iterator[Event]:
-    """Train a recipe into a run directory. Mistakes stop before the directory is made or touched.
+    """Train a recipe into a run directory. A user's error stops before the directory is created or touched.
 
-    `asked` is looked at after each step: the number of a signal makes it save everything and raise Stopped.
+    `stop_requested` is called after each step: if it returns a signal's number, everything is saved and Stopped raised.
+    `command`: the command line that started the run, for run.json.
     """
     directory.check_new_directory(out, force)
     ready = prepare(recipe, data_root, skip_bad_rows)
-    about = directory.run_metadata(ready, skip_bad_rows)
+    about = directory.run_metadata(ready, skip_bad_rows, command)
     directory.create_run(out, about, force)
     with directory.lock_run(out):
         directory.write_recipe(out, ready)
-        fit = Fit(ready, out, every, stop_requested)
-        yield from to_the_end(fit, out, about, started(ready), profile, measure_before)
+        fit = Fit(ready, out, every, stop_requested, {name: task.files for name, task in ready.tasks.items()})
+        yield from run_to_end(fit, about, started_event(ready), profile, measure_before)
 
 
 def resume_run(
@@ -61,57 +62,50 @@ def resume_run(
     *,
     data_root: Path | None = None,
     profile: bool = False,
-    every: SaveEvery = EVERY_TEN_MINUTES,
-    stop_requested: StopRequest = nobody,
+    every: CheckpointInterval = EVERY_TEN_MINUTES,
+    stop_requested: StopRequest = never_stop,
+    command: str = "",
 ) -> Iterator[Event]:
-    """Go on with a run from its last whole checkpoint, to the very result it would have had.
+    """Resume a run from its last complete checkpoint; the result is the same as without the interruption.
 
-    `recipe`: what the user thinks it is; if it, the data or the backbone is another than the run's, it is refused.
+    `recipe`: the recipe that the user expects; refused if it, the data or the backbone differs from the run's.
     """
-    about = directory.read_run(out)
-    if not (out / "recipe.toml").is_file():
-        raise UserError(f"{out}: was stopped before it began.", "Start it again with --force.")
-    if "recipe" not in about:
-        raise UserError(f"{out}: made by another version of minbert, which wrote down less.", "Start it again.")
-    if about["state"] == "finished":
-        raise UserError(f"{out}: this run is finished.", f"`minbert evaluate {out}` shows its scores.")
+    about = directory.read_unfinished_run(out)
     with directory.lock_run(out):
         skip_bad_rows = bool(about.get("skip_bad_rows"))
         ready = prepare(recipe or read_recipe(str(out / "recipe.toml")), data_root, skip_bad_rows)
-        now = directory.run_metadata(ready, skip_bad_rows)
+        now = directory.run_metadata(ready, skip_bad_rows, command)
         directory.check_same_run(out, about, now)
-        for name, files in about["files"].items():
-            # the model goes on saying where its data is as the recipe said it, not where it was found
-            part = ready.model.task(name)
-            part.task = replace(part.task, files=Files(**files))
-        fit = Fit(ready, out, every, stop_requested)
-        checkpoint, notes = load_newest_checkpoint(out / "checkpoints")
-        if checkpoint is not None:
-            fit.restore(checkpoint)
-            notes.append(f"resuming from step {checkpoint.step}")
-        else:
-            notes.append("there is no checkpoint to go on from: it begins again")
-        notes += directory.version_differences(about, now)
-        about = now | {
-            "files": about["files"],
-            "started": about["started"],
-            "resumed": [*about.get("resumed", []), now["started"]],
-        }
+        # the saved model names the files as the tasks did at the start, not where they were found
+        files = {name: Files(**each) for name, each in about["files"].items()}
+        fit = Fit(ready, out, every, stop_requested, files)
+        notes = (*restore_newest_checkpoint(fit), *directory.version_differences(about, now))
+        resumed = [*about.get("resumed", []), now["started"]]
+        about = now | {"files": about["files"], "started": about["started"], "resumed": resumed}
         write_json(out / "run.json", about)
-        yield from to_the_end(fit, out, about, started(ready, fit.loop.done, tuple(notes)), profile, False)
+        yield from run_to_end(fit, about, started_event(ready, fit.loop.done, notes), profile, False)
 
 
-def to_the_end(
-    fit: Fit, out: Path, about: dict[str, Any], begin: Started, profile: bool, measure_before: bool
+def restore_newest_checkpoint(fit: Fit) -> list[str]:
+    """Continue from the newest complete checkpoint, if there is one; returns notes on what was found."""
+    checkpoint, notes = load_newest_checkpoint(fit.out / "checkpoints")
+    if checkpoint is None:
+        return [*notes, "there is no checkpoint to resume from: training starts again"]
+    fit.restore(checkpoint)
+    return [*notes, f"resuming from step {checkpoint.step}"]
+
+
+def run_to_end(
+    fit: Fit, about: dict[str, Any], begin: Started, profile: bool, measure_before: bool
 ) -> Generator[Event, None, None]:
-    """What is left of the steps, the scores of the best model, and how it all ended in run.json."""
+    """The remaining steps, the scores of the best model, and the outcome in run.json."""
     began = time.monotonic()
-    ready = fit.ready
+    ready, out = fit.ready, fit.out
     try:
         yield begin
         if measure_before:
             fit.before = yield from fit.measure(scoring_of(ready.model, ready.dev))
-        early = yield from fit.go(profile)
+        stopped_early = yield from fit.go(profile)
         draw_curves(out)
         model, _ = load_model(out, ready.recipe.precision)
         (out / "predictions").mkdir(exist_ok=True)
@@ -123,24 +117,33 @@ def to_the_end(
         state = "interrupted" if stopped else "failed"
         write_json(out / "run.json", about | {"state": state, "reason": str(wrong) or type(wrong).__name__})
         raise
-    total = overall(scores, ready.tasks)
     # of a resumed run: since it was resumed
-    result = {"state": "finished", "seconds": round(time.monotonic() - began, 1), "scores": scores, "overall": total}
+    result = finished_result(fit, scores) | {"seconds": round(time.monotonic() - began, 1)}
     write_json(out / "run.json", about | result)
     directory.remove_checkpoints(out)
     before = fit.before
-    yield Finished(scores, total, before, overall(before, ready.tasks) if before else 0.0, early)
+    before_overall = overall(before, ready.tasks) if before else 0.0
+    yield Finished(scores, result["overall"], before, before_overall, stopped_early)
 
 
-def started(ready: Prepared, done: int = 0, notes: tuple[str, ...] = ()) -> Started:
-    parts: Mapping[str, Any] = {name: (ready.train[name].examples, ready.dev[name].examples) for name in ready.tasks}
+def finished_result(fit: Fit, scores: Scores) -> dict[str, Any]:
+    """What run.json says of a finished run: everything that a comparison needs to know about it."""
+    ready = fit.ready
+    cost = run_cost(fit.out, ready.recipe, ready.model.bert.config, fit.seconds, fit.peak_memory())
+    return {"state": "finished", "scores": scores, "overall": overall(scores, ready.tasks), "cost": cost}
+
+
+def started_event(ready: Prepared, done: int = 0, notes: tuple[str, ...] = ()) -> Started:
+    datasets = {name: (ready.train[name].examples, ready.dev[name].examples) for name in ready.tasks}
     config = ready.model.bert.config
     return Started(
-        {name: (len(train_rows), len(dev_rows)) for name, (train_rows, dev_rows) in parts.items()},
-        {name: sum(len(rows.skipped) for rows in both) for name, both in parts.items()},
+        {name: (len(train), len(dev)) for name, (train, dev) in datasets.items()},
+        {name: sum(len(dataset.skipped) for dataset in both) for name, both in datasets.items()},
         ready.model.counts(),
-        ready.learning.steps,
-        matrix_rate(config.hidden_size, config.intermediate_size, ready.model.bert.dtype, ready.model.device),
+        ready.setup.steps,
+        matmul_flops_per_second(
+            config.hidden_size, config.intermediate_size, ready.model.bert.dtype, ready.model.device
+        ),
         done,
         notes,
     )

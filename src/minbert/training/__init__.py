@@ -1,1 +1,1 @@
-"""How a model learns: stages, samplers, balancers, regularizers, the loop."""
+"""Training: stages, samplers, balancers, regularizers, the loop."""

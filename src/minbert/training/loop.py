@@ -1,4 +1,4 @@
-"""The loop: an iterator of Steps. Whoever goes through it logs, evaluates, saves and stops."""
+"""model + TrainingSetup -> an iterator of Steps. The caller logs, evaluates, saves and stops."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from minbert.config.recipe import Optimizer
 from minbert.data.batch import Batch
@@ -15,8 +14,9 @@ from minbert.errors import UserError
 from minbert.model.multitask import Model
 from minbert.training.averages import Average
 from minbert.training.balancers import Balancer
+from minbert.training.balancers.step_losses import losses_by_task, mean_losses
 from minbert.training.distillation import Teachers
-from minbert.training.optim import make_optimizer, moments, restore_moments, set_rates
+from minbert.training.optim import make_optimizer, set_learning_rates
 from minbert.training.regularizers import Regularizer
 from minbert.training.schedules import Schedule
 from minbert.training.stages import DataLoader, StagePlan
@@ -35,15 +35,15 @@ class Step:
     examples: int
     tokens: int
     # floating-point operations of its matrix products
-    work: float
+    flops: float
     learning_rate: float
-    # what each task's loss counts, where the balancer has such numbers
+    # the weight of each task's loss, if the balancer has weights
     weights: dict[str, float]
 
 
 @dataclass(frozen=True)
-class Learning:
-    """All that takes part in training besides the weights."""
+class TrainingSetup:
+    """Everything that training needs besides the model."""
 
     plans: Sequence[StagePlan]
     loaders: Mapping[str, DataLoader]
@@ -51,7 +51,7 @@ class Learning:
     schedule: Schedule
     regularizers: Mapping[str, Sequence[Regularizer]]
     average: Average | None
-    # by the number of the stage that they teach in
+    # by the number of the stage
     teachers: Mapping[int, Teachers]
     settings: Optimizer
 
@@ -61,190 +61,210 @@ class Learning:
 
 
 class Loop:
-    """Training through all stages. Between two steps its `state` is all there is to know, beside the weights."""
+    """Training through all stages. Between two steps, its `state` and the weights are all there is to save."""
 
-    def __init__(self, model: Model, learning: Learning) -> None:
+    def __init__(self, model: Model, setup: TrainingSetup) -> None:
         self.model = model
-        self.learning = learning
-        self.optimizer = make_optimizer(model, learning.settings)
+        self.setup = setup
+        self.optimizer = make_optimizer(model, setup.settings)
         self.done = 0
-        # task: the losses of its batches in this epoch, summed, and how many they are
+        # task -> the sum of the losses of its batches in this epoch, and their count
         self.epoch_losses: dict[str, tuple[float, int]] = {}
         self.stage = -1
         self._trainable: list[nn.Parameter] = []
         self._shared: list[nn.Parameter] = []
 
     def __iter__(self) -> Iterator[Step]:
-        while self.done < self.learning.steps:
+        while self.done < self.setup.steps:
             yield self.step()
 
     def step(self) -> Step:
-        """The model is in training mode in every step, whatever the caller did between."""
-        learning, settings, model = self.learning, self.learning.settings, self.model
-        plan, place = self.where()
-        self.enter(plan)
-        epoch, in_epoch = divmod(place, plan.steps_per_epoch)
-        if in_epoch == 0:
+        """Draw batches, add up their gradients, update the weights. Puts the model into training mode."""
+        setup, settings = self.setup, self.setup.settings
+        plan, stage_step = self.position()
+        self.enter_stage(plan)
+        epoch, epoch_step = divmod(stage_step, plan.steps_per_epoch)
+        if epoch_step == 0:
             plan.sampler.begin_epoch(epoch + 1)
-        model.train()
-        rate, head_rate = plan.stage.rates(settings)
-        factor = learning.schedule.factor(self.done + 1, learning.steps)
-        set_rates(self.optimizer, rate * factor, head_rate * factor)
-        parts = [self.draw(plan) for _ in range(settings.gradient_accumulation_steps)]
-        losses = self.backward(parts, place / plan.steps)
-        learning.balancer.settle(self._shared)
-        clip(self._trainable, settings.max_grad_norm)
+        self.model.train()
+        learning_rate = self.set_learning_rates(plan)
+        micro_batches = [self.draw_batches(plan) for _ in range(settings.gradient_accumulation_steps)]
+        progress = stage_step / plan.steps
+        losses = self.backward(micro_batches, progress)
+        setup.balancer.finish_step(losses, self._shared)
+        clip_gradients(self._trainable, settings.max_grad_norm)
         self.optimizer.step()
         self.optimizer.zero_grad()
         self.done += 1
-        self.after_step(parts, losses, place / plan.steps, ends_epoch=in_epoch + 1 == plan.steps_per_epoch)
-        batches = [batch for part in parts for batch in part]
-        backwards = any(parameter.requires_grad for parameter in model.bert.parameters())
+        ends_epoch = epoch_step + 1 == plan.steps_per_epoch
+        self.after_step(micro_batches, losses, progress, ends_epoch)
+        batches = [batch for micro_batch in micro_batches for batch in micro_batch]
         return Step(
             number=self.done,
-            total=learning.steps,
+            total=setup.steps,
             stage=plan.number,
             epoch=epoch + 1,
-            ends_epoch=in_epoch + 1 == plan.steps_per_epoch,
-            losses={task: sum(each) / len(each) for task, each in losses.items()},
+            ends_epoch=ends_epoch,
+            losses=mean_losses(losses),
             examples=sum(batch.examples for batch in batches),
             tokens=sum(batch.tokens for batch in batches),
-            work=sum(model.work(batch) for batch in batches) * (3 if backwards else 1),
-            learning_rate=rate * factor,
-            weights=learning.balancer.weights(),
+            flops=self.flops(batches),
+            learning_rate=learning_rate,
+            weights=setup.balancer.weights(),
         )
 
-    def where(self) -> tuple[StagePlan, int]:
-        """The stage of the next step, and how many of its steps are done."""
-        place = self.done
-        for plan in self.learning.plans:
-            if place < plan.steps:
-                return plan, place
-            place -= plan.steps
+    def position(self) -> tuple[StagePlan, int]:
+        """The stage of the next step, and how many of the stage's steps are done."""
+        stage_step = self.done
+        for plan in self.setup.plans:
+            if stage_step < plan.steps:
+                return plan, stage_step
+            stage_step -= plan.steps
         raise IndexError("all steps are done")
 
-    def enter(self, plan: StagePlan) -> None:
-        """Free what the stage frees; once for each stage, and again after a restore."""
+    def enter_stage(self, plan: StagePlan) -> None:
+        """Set which parameters are trainable, once per stage and again after a restore."""
         if self.stage == plan.number:
             return
         self.stage = plan.number
         self.model.set_trainable(plan.stage.trainable)
         self._trainable = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
-        both = (*self.model.bert.parameters(), *self.model.shared.parameters())
-        self._shared = [parameter for parameter in both if parameter.requires_grad]
+        shared = (*self.model.bert.parameters(), *self.model.shared.parameters())
+        self._shared = [parameter for parameter in shared if parameter.requires_grad]
 
-    def draw(self, plan: StagePlan) -> list[Batch]:
-        loaders, device = self.learning.loaders, self.model.device
+    def set_learning_rates(self, plan: StagePlan) -> float:
+        """Set the learning rates of the next step; returns the encoder's."""
+        rate, head_rate = plan.stage.rates(self.setup.settings)
+        factor = self.setup.schedule.factor(self.done + 1, self.setup.steps)
+        set_learning_rates(self.optimizer, rate * factor, head_rate * factor)
+        return rate * factor
+
+    def draw_batches(self, plan: StagePlan) -> list[Batch]:
+        """One micro-batch: a batch of each task that the sampler draws."""
+        loaders, device = self.setup.loaders, self.model.device
         return [
             loaders[task].draw(plan.batch_sizes[task], plan.max_lengths[task]).to(device)
             for task in plan.sampler.draw()
         ]
 
-    def backward(self, parts: Sequence[Sequence[Batch]], done_of_stage: float) -> dict[str, list[float]]:
-        """Add up the gradients of the parts of a step; the losses of each task's batches."""
-        losses: dict[str, list[float]] = {}
-        for part in parts:
-            found = {batch.task: self.loss(batch, done_of_stage) for batch in part}
-            for task, loss in found.items():
-                losses.setdefault(task, []).append(finite(task, loss.item(), self.done + 1))
-            self.learning.balancer.backward({task: loss / len(parts) for task, loss in found.items()}, self._shared)
-        return losses
+    def backward(self, micro_batches: Sequence[Sequence[Batch]], progress: float) -> list[dict[str, float]]:
+        """Add up the gradients of the micro-batches; returns the losses of each."""
+        losses = []
+        for micro_batch in micro_batches:
+            found = {batch.task: self.loss(batch, progress) for batch in micro_batch}
+            losses.append({task: loss.detach() for task, loss in found.items()})
+            self.setup.balancer.backward(found, len(micro_batches), self._shared)
+        numbers = read_losses(losses)
+        check_finite(numbers, self.done + 1)
+        return numbers
 
-    def loss(self, batch: Batch, done_of_stage: float) -> Tensor:
-        """A batch's loss, by its labels and teachers, and what its task's regularizers add to it."""
-        regularizers, teachers = self.learning.regularizers.get(batch.task, ()), self.learning.teachers.get(self.stage)
-        taught = teachers is not None and batch.task in teachers.lessons
-        if not regularizers and not taught:
-            return self.model.loss(batch)
-        parts = self.model.task(batch.task)
-        batch = parts.head.prepare(batch)
-        replaced: dict[str, Tensor] = {}
+    def loss(self, batch: Batch, progress: float) -> Tensor:
+        """The task's loss on labels and teachers, plus the penalties of its regularizers.
+
+        `progress`: the fraction of the stage that is done.
+        """
+        regularizers, teachers = self.setup.regularizers.get(batch.task, ()), self.setup.teachers.get(self.stage)
+        batch = self.model.prepare_batch(batch)
+        weights: dict[str, Tensor] = {}
         for regularizer in regularizers:
-            replaced |= regularizer.weights()
-        output_BO = functional_call(self.model, replaced, (batch,)) if replaced else self.model(batch)
-        assert batch.labels_B is not None
-        loss: Tensor = parts.loss(output_BO.float(), batch.labels_B)
-        if teachers is not None and taught:
-            loss = teachers.blend(batch, parts.loss, output_BO, loss, done_of_stage)
+            weights |= regularizer.weights()
+        output_BO, loss = self.model.output_and_loss(batch, weights)
+        if teachers is not None and batch.task in teachers.lessons:
+            loss = teachers.blend(batch, self.model.task(batch.task).loss, output_BO, loss, progress)
         for penalty in [regularizer.penalty(batch, output_BO, loss) for regularizer in regularizers]:
             loss = loss if penalty is None else loss + penalty
         return loss
 
+    def flops(self, batches: Sequence[Batch]) -> float:
+        """Of a training step; the backward pass takes twice as many as the forward pass."""
+        backward = any(parameter.requires_grad for parameter in self.model.bert.parameters())
+        return sum(self.model.forward_flops(batch) for batch in batches) * (3 if backward else 1)
+
     def after_step(
-        self, parts: Sequence[Sequence[Batch]], losses: dict[str, list[float]], done_of_stage: float, ends_epoch: bool
+        self,
+        micro_batches: Sequence[Sequence[Batch]],
+        losses: Sequence[Mapping[str, float]],
+        progress: float,
+        ends_epoch: bool,
     ) -> None:
-        """Whoever remembers something between steps is told."""
-        learning = self.learning
-        learning.balancer.stepped(lambda: self.again(parts, done_of_stage))
-        for regularizers in learning.regularizers.values():
+        """Notify everything that keeps state between steps."""
+        setup = self.setup
+        setup.balancer.after_step(lambda: self.measure_again(micro_batches, progress))
+        for regularizers in setup.regularizers.values():
             for regularizer in regularizers:
-                regularizer.stepped()
-        if learning.average is not None:
-            learning.average.stepped(self.done, learning.steps)
-        for task, found in losses.items():
+                regularizer.after_step()
+        if setup.average is not None:
+            setup.average.after_step(self.done, setup.steps)
+        for task, found in losses_by_task(losses).items():
             total, count = self.epoch_losses.get(task, (0.0, 0))
             self.epoch_losses[task] = total + sum(found), count + len(found)
         if ends_epoch:
-            learning.balancer.epoch_ended()
+            setup.balancer.after_epoch()
             means = [total / count for total, count in self.epoch_losses.values()]
-            learning.schedule.epoch_ended(sum(means) / len(means))
+            setup.schedule.after_epoch(sum(means) / len(means))
             self.epoch_losses = {}
 
-    def again(self, parts: Sequence[Sequence[Batch]], done_of_stage: float) -> dict[str, float]:
-        """The losses of a step's batches with the weights of now."""
-        found: dict[str, list[float]] = {}
-        for batch in [batch for part in parts for batch in part]:
-            # some regularizers look for gradients of their own
-            with torch.set_grad_enabled(batch.task in self.learning.regularizers):
-                found.setdefault(batch.task, []).append(self.loss(batch, done_of_stage).item())
-        return {task: sum(each) / len(each) for task, each in found.items()}
+    def measure_again(self, micro_batches: Sequence[Sequence[Batch]], progress: float) -> dict[str, float]:
+        """The mean losses of a step's batches with the current weights."""
+        losses = []
+        for batch in [batch for micro_batch in micro_batches for batch in micro_batch]:
+            # some regularizers compute gradients inside their penalty
+            with torch.set_grad_enabled(batch.task in self.setup.regularizers):
+                losses.append({batch.task: self.loss(batch, progress).detach()})
+        return mean_losses(read_losses(losses))
 
     def state(self) -> dict[str, Any]:
-        """All that the next steps depend on, beside the weights: numbers, texts, tensors, lists and dicts of these."""
-        learning = self.learning
+        """All that the next steps depend on besides the weights: numbers, strings, tensors, lists and dicts."""
+        setup = self.setup
         return {
             "done": self.done,
             "epoch_losses": {task: list(kept) for task, kept in self.epoch_losses.items()},
             "dropout_generator": self.model.bert.dropout_generator.state(),
-            "optimizer": moments(self.optimizer),
-            "samplers": [plan.sampler.state() for plan in learning.plans],
-            "loaders": {task: loader.state() for task, loader in learning.loaders.items()},
-            "balancer": learning.balancer.state(),
-            "schedule": learning.schedule.state(),
-            "regularizers": {task: [each.state() for each in all_] for task, all_ in learning.regularizers.items()},
-            "average": {} if learning.average is None else learning.average.state(),
+            "optimizer": self.optimizer.state_dict(),
+            "samplers": [plan.sampler.state() for plan in setup.plans],
+            "loaders": {task: loader.state() for task, loader in setup.loaders.items()},
+            "balancer": setup.balancer.state(),
+            "schedule": setup.schedule.state(),
+            "regularizers": {task: [each.state() for each in some] for task, some in setup.regularizers.items()},
+            "average": {} if setup.average is None else setup.average.state(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        learning = self.learning
+        setup = self.setup
         self.done = state["done"]
         self.epoch_losses = {task: (total, count) for task, (total, count) in state["epoch_losses"].items()}
         self.stage = -1
         self.model.bert.dropout_generator.restore(state["dropout_generator"])
-        restore_moments(self.optimizer, state["optimizer"])
-        for plan, kept in zip(learning.plans, state["samplers"], strict=True):
+        self.optimizer.load_state_dict(state["optimizer"])
+        for plan, kept in zip(setup.plans, state["samplers"], strict=True):
             plan.sampler.restore(kept)
-        for task, loader in learning.loaders.items():
+        for task, loader in setup.loaders.items():
             loader.restore(state["loaders"][task])
-        learning.balancer.restore(state["balancer"])
-        learning.schedule.restore(state["schedule"])
-        for task, regularizers in learning.regularizers.items():
+        setup.balancer.restore(state["balancer"])
+        setup.schedule.restore(state["schedule"])
+        for task, regularizers in setup.regularizers.items():
             for regularizer, kept in zip(regularizers, state["regularizers"][task], strict=True):
                 regularizer.restore(kept)
-        if learning.average is not None:
-            learning.average.restore(state["average"])
+        if setup.average is not None:
+            setup.average.restore(state["average"])
 
 
-def clip(parameters: Sequence[nn.Parameter], limit: float) -> None:
-    """Scale the gradients so that the norm of all of them is at most `limit`; 0 leaves them as they are."""
-    if limit > 0:
-        torch.nn.utils.clip_grad_norm_(parameters, limit)
+def clip_gradients(parameters: Sequence[nn.Parameter], max_norm: float) -> None:
+    """Scale the gradients so that their total norm is at most `max_norm`; 0 leaves them as they are."""
+    if max_norm > 0:
+        torch.nn.utils.clip_grad_norm_(parameters, max_norm)
 
 
-def finite(task: str, loss: float, step: int) -> float:
-    if not math.isfinite(loss):
-        raise UserError(
-            f"The loss of task '{task}' became {loss} at step {step}; training stopped.",
-            "The last checkpoint is kept. Try a lower learning rate, a longer warmup or a smaller clip.",
-        )
-    return loss
+def read_losses(losses: Sequence[Mapping[str, Tensor]]) -> list[dict[str, float]]:
+    """The same as numbers: all losses are read from the device at once, since each read waits for it."""
+    numbers = iter(torch.stack([loss for micro_batch in losses for loss in micro_batch.values()]).tolist())
+    return [{task: next(numbers) for task in micro_batch} for micro_batch in losses]
+
+
+def check_finite(losses: Sequence[Mapping[str, float]], step: int) -> None:
+    for task, loss in ((task, loss) for micro_batch in losses for task, loss in micro_batch.items()):
+        if not math.isfinite(loss):
+            raise UserError(
+                f"The loss of task '{task}' became {loss} at step {step}; training stopped.",
+                "The last checkpoint is kept. Try a lower learning rate, a longer warmup or a smaller max_grad_norm.",
+            )

@@ -1,8 +1,7 @@
-"""Parameter groups and AdamW."""
+"""AdamW, and a model's parameters in groups with their own learning rates and weight decay."""
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -13,11 +12,15 @@ from minbert.config.recipe import Optimizer
 from minbert.model.multitask import Model
 
 
-class Descent(ABC):
-    """Parameters in groups with settings of their own, and what is remembered of each parameter.
+class AdamW:
+    """Adam with decoupled weight decay (Loshchilov and Hutter 2019, algorithm 2), from scratch.
 
-    In the shape of torch's Optimizer but not one: at its first use that imports torch's compiler, which
-    nothing here needs and which takes each process longer than to load a model.
+    The bias correction is the efficient form at the end of section 2 of Kingma and Ba 2015: it corrects the step size
+    instead of the moments, so eps is added to the uncorrected root. Where eps is negligible this equals torch's AdamW.
+    Weight decay is scaled by the learning rate and applied first.
+
+    It has the interface of torch.optim.Optimizer but does not inherit from it: the first use of that class imports
+    torch's compiler, which nothing here needs and which takes longer than loading a model.
     """
 
     def __init__(
@@ -27,25 +30,45 @@ class Descent(ABC):
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-6,
         weight_decay: float = 0.0,
+        correct_bias: bool = True,
     ) -> None:
-        """`params`: or groups of them, each a dict with "params" and whatever of the others it has of its own."""
+        """`params`: parameters, or groups, each a dict with "params" and the settings that differ in this group."""
         if lr < 0 or eps < 0 or not all(0 <= beta < 1 for beta in betas):
             raise ValueError(f"AdamW needs lr >= 0, eps >= 0 and betas in [0, 1), not {lr}, {eps}, {betas}")
-        defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
-        given = list(params)
-        groups = [each for each in given if isinstance(each, dict)] or [{"params": given}]
+        defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "correct_bias": correct_bias}
+        listed = list(params)
+        groups = [each for each in listed if isinstance(each, dict)] or [{"params": listed}]
         self.param_groups: list[dict[str, Any]] = [{**defaults, **group} for group in groups]
         self.state: dict[Tensor, dict[str, Any]] = {}
 
     @torch.no_grad()
     def step(self) -> None:
         for group in self.param_groups:
-            moved = [parameter for parameter in group["params"] if parameter.grad is not None]
-            for parameter in moved:
+            updated = [parameter for parameter in group["params"] if parameter.grad is not None]
+            for parameter in updated:
                 if parameter not in self.state:
-                    self.state[parameter] = self.fresh(parameter)
-            if moved:
-                self.move(moved, [self.state[parameter] for parameter in moved], group)
+                    self.state[parameter] = self.init_state(parameter)
+            if updated:
+                self.update(updated, [self.state[parameter] for parameter in updated], group)
+
+    def init_state(self, parameter: Tensor) -> dict[str, Any]:
+        """The state of a parameter before its first update."""
+        return {"step": 0, "mean": torch.zeros_like(parameter), "square": torch.zeros_like(parameter)}
+
+    def update(self, parameters: list[Tensor], states: list[dict[str, Any]], group: dict[str, Any]) -> None:
+        """Update these parameters of a group, which have gradients."""
+        beta1, beta2 = group["betas"]
+        for parameter, state in zip(parameters, states, strict=True):
+            gradient = parameter.grad
+            assert gradient is not None
+            state["step"] += 1
+            state["mean"].lerp_(gradient, 1 - beta1)
+            state["square"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+            step_size = group["lr"]
+            if group["correct_bias"]:
+                step_size *= math.sqrt(1 - beta2 ** state["step"]) / (1 - beta1 ** state["step"])
+            parameter.mul_(1 - group["lr"] * group["weight_decay"])
+            parameter.addcdiv_(state["mean"], state["square"].sqrt().add_(group["eps"]), value=-step_size)
 
     def zero_grad(self) -> None:
         for parameter in self.parameters():
@@ -55,50 +78,35 @@ class Descent(ABC):
         for group in self.param_groups:
             yield from group["params"]
 
-    @abstractmethod
-    def fresh(self, parameter: Tensor) -> dict[str, Any]:
-        """What is remembered of a parameter before its first step."""
+    def state_dict(self) -> dict[str, Any]:
+        """The state of each parameter by its number; the groups are not part of it."""
+        return {
+            str(number): dict(self.state[parameter])
+            for number, parameter in enumerate(self.parameters())
+            if parameter in self.state
+        }
 
-    @abstractmethod
-    def move(self, parameters: list[Tensor], states: list[dict[str, Any]], group: dict[str, Any]) -> None:
-        """One step of these parameters, which have gradients."""
-
-
-class AdamW(Descent):
-    """Adam with decoupled weight decay (Loshchilov and Hutter 2019, algorithm 2), from scratch.
-
-    The bias correction is the efficient form at the end of section 2 of Kingma and Ba 2015: the step size
-    is corrected instead of the moments, so epsilon is added to the uncorrected root. Where epsilon is
-    negligible this equals torch's AdamW. Decay is scaled by the learning rate and taken off first. A group may do
-    without the correction (`correct_bias`).
-    """
-
-    def fresh(self, parameter: Tensor) -> dict[str, Any]:
-        return {"step": 0, "mean": torch.zeros_like(parameter), "square": torch.zeros_like(parameter)}
-
-    def move(self, parameters: list[Tensor], states: list[dict[str, Any]], group: dict[str, Any]) -> None:
-        beta1, beta2 = group["betas"]
-        for parameter, state in zip(parameters, states, strict=True):
-            gradient = parameter.grad
-            assert gradient is not None
-            state["step"] += 1
-            state["mean"].lerp_(gradient, 1 - beta1)
-            state["square"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
-            size = group["lr"]
-            if group.get("correct_bias", True):
-                size *= math.sqrt(1 - beta2 ** state["step"]) / (1 - beta1 ** state["step"])
-            parameter.mul_(1 - group["lr"] * group["weight_decay"])
-            parameter.addcdiv_(state["mean"], state["square"].sqrt().add_(group["eps"]), value=-size)
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        parameters = list(self.parameters())
+        self.state = {
+            parameters[int(number)]: {
+                name: value.to(parameters[int(number)].device) if isinstance(value, Tensor) else value
+                for name, value in saved.items()
+            }
+            for number, saved in state.items()
+        }
 
 
-class FusedAdamW(Descent):
-    """torch's AdamW in its fused form: the same numbers as torch.optim.AdamW(fused=True)."""
+class FusedAdamW(AdamW):
+    """torch's fused kernel instead of ours: the same numbers as torch.optim.AdamW(fused=True)."""
 
-    def fresh(self, parameter: Tensor) -> dict[str, Any]:
+    def init_state(self, parameter: Tensor) -> dict[str, Any]:
         step = torch.zeros((), dtype=torch.float32, device=parameter.device)
         return {"step": step, "exp_avg": torch.zeros_like(parameter), "exp_avg_sq": torch.zeros_like(parameter)}
 
-    def move(self, parameters: list[Tensor], states: list[dict[str, Any]], group: dict[str, Any]) -> None:
+    def update(self, parameters: list[Tensor], states: list[dict[str, Any]], group: dict[str, Any]) -> None:
+        if not group["correct_bias"]:
+            raise ValueError("torch's fused AdamW always corrects the bias; use AdamW for correct_bias=False")
         adamw(
             parameters,
             [parameter.grad for parameter in parameters if parameter.grad is not None],
@@ -117,59 +125,40 @@ class FusedAdamW(Descent):
         )
 
 
-def make_optimizer(model: Model, settings: Optimizer) -> Descent:
-    """AdamW over all parameters, for all stages: one that is frozen has no gradient, and is left as it is."""
+def make_optimizer(model: Model, settings: Optimizer) -> AdamW:
+    """AdamW over all parameters, for all stages: frozen parameters have no gradient, and are not updated."""
     kind = AdamW if settings.implementation == "minbert" else FusedAdamW
     beta1, beta2 = settings.betas
     return kind(parameter_groups(model, settings), betas=(beta1, beta2), eps=settings.eps)
 
 
 def parameter_groups(model: Model, settings: Optimizer) -> list[dict[str, Any]]:
-    """Parameters by owner, share of its learning rate, and decay.
+    """Parameters grouped by learning rate and weight decay.
 
-    `own`: the tasks' parts, which have a rate of their own. Biases and norms, which have one dimension, do not decay.
+    "head": the group uses the heads' learning rate; "lr_factor": the layer decay. Biases and norms, which have one
+    dimension, do not decay.
     """
     groups: dict[tuple[bool, float, float], list[nn.Parameter]] = {}
     layers = model.bert.config.num_hidden_layers
     for name, parameter in model.named_parameters():
-        own = name.startswith(("parts.", "shared."))
-        share = 1.0 if own else settings.layer_decay ** (layers - depth(name, layers))
+        head = name.startswith(("parts.", "shared."))
+        factor = 1.0 if head else settings.layer_decay ** (layers - layer_depth(name, layers))
         decay = settings.weight_decay if parameter.ndim > 1 else 0.0
-        groups.setdefault((own, share, decay), []).append(parameter)
+        groups.setdefault((head, factor, decay), []).append(parameter)
     return [
-        {"params": parameters, "own": own, "share": share, "weight_decay": decay}
-        for (own, share, decay), parameters in groups.items()
+        {"params": parameters, "head": head, "lr_factor": factor, "weight_decay": decay}
+        for (head, factor, decay), parameters in groups.items()
     ]
 
 
-def set_rates(optimizer: Descent, rate: float, head_rate: float) -> None:
-    """The learning rates of the encoder and of the tasks' own parts, in each group by its share."""
+def set_learning_rates(optimizer: AdamW, rate: float, head_rate: float) -> None:
+    """Set the learning rates of the encoder and of the tasks' modules, scaled by each group's factor."""
     for group in optimizer.param_groups:
-        group["lr"] = group["share"] * (head_rate if group["own"] else rate)
+        group["lr"] = group["lr_factor"] * (head_rate if group["head"] else rate)
 
 
-def moments(optimizer: Descent) -> dict[str, Any]:
-    """What the optimizer remembers of each parameter, by its number."""
-    return {
-        str(number): dict(optimizer.state[parameter])
-        for number, parameter in enumerate(optimizer.parameters())
-        if parameter in optimizer.state
-    }
-
-
-def restore_moments(optimizer: Descent, state: dict[str, Any]) -> None:
-    parameters = list(optimizer.parameters())
-    optimizer.state = {
-        parameters[int(number)]: {
-            name: value.to(parameters[int(number)].device) if isinstance(value, Tensor) else value
-            for name, value in kept.items()
-        }
-        for number, kept in state.items()
-    }
-
-
-def depth(name: str, layers: int) -> int:
-    """0 for the embeddings, 1 for the lowest layer, ... `layers` for the highest and what is above it."""
+def layer_depth(name: str, layers: int) -> int:
+    """0 for the embeddings, 1 for the lowest layer, ... `layers` for the highest layer and everything above it."""
     if name.startswith("bert.embeddings."):
         return 0
     if name.startswith("bert.layers."):

@@ -1,4 +1,4 @@
-"""recipe -> everything that training needs, read, built and checked, with no training done."""
+"""recipe -> everything that training needs: data read, model built, settings checked."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ from minbert.data.tokenizer import Tokenizer
 from minbert.encoder.bert import Bert, BertConfig
 from minbert.encoder.dropout import DropoutGenerator
 from minbert.encoder.hub import find_backbone
-from minbert.encoder.init import blank, seeded
+from minbert.encoder.init import empty_weights, seeded_init
 from minbert.encoder.pretrained import load_backbone, read_config
 from minbert.errors import UserError, did_you_mean
 from minbert.inference.loop import encode_for_task
-from minbert.model.multitask import Model, count_of
-from minbert.training.averages import AVERAGES
+from minbert.model.multitask import Model, count_parameters
+from minbert.training.averages import AVERAGES, Average
 from minbert.training.balancers import BALANCERS
 from minbert.training.balancers.base import Balancer
 from minbert.training.distillation import Teachers
-from minbert.training.loop import Learning
+from minbert.training.loop import TrainingSetup
 from minbert.training.regularizers import REGULARIZERS, Regularizer
 from minbert.training.schedules import SCHEDULES, Schedule
 from minbert.training.stages import DataLoader, plan_stages
@@ -31,7 +31,7 @@ from minbert.training.stages import DataLoader, plan_stages
 
 @dataclass(frozen=True)
 class Split:
-    """The rows of one task that are trained on, or that are measured on."""
+    """The training rows of one task, or its dev rows."""
 
     examples: Dataset
     sequences: EncodedTexts
@@ -43,59 +43,59 @@ class Prepared:
     backbone: Path
     tasks: dict[str, Task]
     model: Model
-    text: Tokenizer
+    tokenizer: Tokenizer
     train: dict[str, Split]
     dev: dict[str, Split]
-    learning: Learning
+    setup: TrainingSetup
 
 
 def prepare(recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False) -> Prepared:
-    """Whatever a user can have got wrong is found here, before the first step."""
+    """All errors of the user are found here, before the first step."""
     backbone = find_backbone(recipe.backbone)
     outline(recipe, recipe.read_tasks(), read_config(backbone)[0])
     tasks, train_rows, dev_rows = read_data(recipe, data_root, skip_bad_rows)
-    model, text = build_model(recipe, tasks, backbone)
+    model, tokenizer = build_model(recipe, tasks, backbone)
     model.to_device(recipe.precision)
 
-    def laid_out(rows: dict[str, Dataset]) -> dict[str, Split]:
-        return {name: Split(each, encode_for_task(model, name, text, each.texts)) for name, each in rows.items()}
+    def encode(rows: dict[str, Dataset]) -> dict[str, Split]:
+        return {name: Split(each, encode_for_task(model, name, tokenizer, each.texts)) for name, each in rows.items()}
 
-    train, dev = laid_out(train_rows), laid_out(dev_rows)
-    return Prepared(recipe, backbone, tasks, model, text, train, dev, make_learning(recipe, model, text, train))
+    train, dev = encode(train_rows), encode(dev_rows)
+    setup = make_setup(recipe, model, tokenizer, train)
+    return Prepared(recipe, backbone, tasks, model, tokenizer, train, dev, setup)
 
 
-def make_learning(recipe: Recipe, model: Model, text: Tokenizer, train: Mapping[str, Split]) -> Learning:
-    """The stages, and all that takes part in them."""
+def make_setup(recipe: Recipe, model: Model, tokenizer: Tokenizer, train: Mapping[str, Split]) -> TrainingSetup:
+    """The stages, and everything that takes part in them."""
     lengths = {name: model.task(name).max_length for name in train}
-    plans = plan_stages(recipe, {name: len(part.examples) for name, part in train.items()}, lengths)
+    plans = plan_stages(recipe, {name: len(split.examples) for name, split in train.items()}, lengths)
     loaders = {}
-    for name, part in train.items():
+    for name, split in train.items():
         shorter = {plan.max_lengths[name] for plan in plans if name in plan.max_lengths} - {lengths[name]}
-        cut = {length: encode_for_task(model, name, text, part.examples.texts, length) for length in shorter}
-        assert part.examples.labels is not None
-        loaders[name] = DataLoader(name, {lengths[name]: part.sequences, **cut}, part.examples.labels, recipe.seed)
+        encoded = {length: encode_for_task(model, name, tokenizer, split.examples.texts, length) for length in shorter}
+        encoded[lengths[name]] = split.sequences
+        assert split.examples.labels is not None
+        loaders[name] = DataLoader(name, encoded, split.examples.labels, recipe.seed)
     tasks = {name: model.task(name).task for name in train}
-    return Learning(
+    return TrainingSetup(
         plans,
         loaders,
         make_balancer(recipe, tasks),
         make_schedule(recipe),
         make_regularizers(recipe, model),
-        None
-        if recipe.weight_averaging is None
-        else build_technique("average", AVERAGES, recipe.weight_averaging, recipe.where, model),
+        make_average(recipe, model),
         make_teachers(recipe, model, train),
         recipe.optimizer,
     )
 
 
 def make_teachers(recipe: Recipe, model: Model, train: Mapping[str, Split]) -> dict[int, Teachers]:
-    answering = {name: part.task for name, part in model.tasks.items() if part.loss.predicts}
+    tasks = {name: module.task for name, module in model.tasks.items() if module.loss.predicts}
     return {
         number: Teachers(
             stage.distillation,
-            answering,
-            {name: train[name].examples.texts for name in stage.tasks or recipe.tasks if name in answering},
+            tasks,
+            {name: train[name].examples.texts for name in stage.tasks or recipe.tasks if name in tasks},
             f"{recipe.where}: stage {number}",
         )
         for number, stage in enumerate(recipe.stages)
@@ -128,39 +128,46 @@ def make_regularizers(recipe: Recipe, model: Model) -> dict[str, list[Regularize
     }
 
 
+def make_average(recipe: Recipe, model: Model) -> Average | None:
+    if recipe.weight_averaging is None:
+        return None
+    return build_technique("average", AVERAGES, recipe.weight_averaging, recipe.where, model)
+
+
 def outline(recipe: Recipe, tasks: Mapping[str, Task], config: BertConfig) -> Model:
-    """The model without weights or data: finds in the first second which parts of a recipe do not fit."""
+    """The model without weights or data: finds within a second which settings of a recipe do not fit."""
     check_mix(recipe, tasks)
     make_balancer(recipe, tasks)
     make_schedule(recipe)
     plan_stages(recipe, dict.fromkeys(tasks, 1), {name: task.max_length for name, task in tasks.items()})
-    # labels that only the data will tell: two of them, as there are at least
+    # labels that are only known from the data: two of them, the minimum
     known = {
         name: task.with_labels(("0", "1")) if task.kind == "classify" and not task.labels else task
         for name, task in tasks.items()
     }
-    with blank():
+    with empty_weights():
         model = Model(Bert(config), known, recipe.tasks, recipe.where)
     check_trainable(recipe, model)
     make_regularizers(recipe, model)
-    if recipe.weight_averaging is not None:
-        build_technique("average", AVERAGES, recipe.weight_averaging, recipe.where, model)
+    make_average(recipe, model)
     return model
 
 
 def check_trainable(recipe: Recipe, model: Model) -> None:
-    """A task without anything to learn in a stage, as a cosine has nothing of its own, is a mistake."""
+    """Reject a stage in which a task has nothing to train, such as a cosine head with a frozen encoder."""
     layers = model.bert.config.num_hidden_layers
     for number, stage in enumerate(recipe.stages):
         if stage.trainable.startswith("top ") and int(stage.trainable.removeprefix("top ")) > layers:
-            raise UserError(f"{recipe.where}: stage {number} frees the {stage.trainable} layers of {layers}.")
+            raise UserError(
+                f"{recipe.where}: stage {number} trains the {stage.trainable} layers of an encoder with {layers}."
+            )
         model.set_trainable(stage.trainable)
         for name in stage.tasks or recipe.tasks:
-            borrowed = (parameter for layer in model.task(name).borrowed for parameter in layer.parameters())
-            learning = (*model.bert.parameters(), *model.task(name).parameters(), *borrowed)
-            if not any(parameter.requires_grad for parameter in learning):
+            shared = (parameter for layer in model.task(name).shared_modules for parameter in layer.parameters())
+            used = (*model.bert.parameters(), *model.task(name).parameters(), *shared)
+            if not any(parameter.requires_grad for parameter in used):
                 raise UserError(
-                    f"{recipe.where}: stage {number} trains only {stage.trainable}, and task '{name}' has none of them.",
+                    f"{recipe.where}: stage {number} trains only {stage.trainable}, but task '{name}' has none.",
                     'Set trainable = "all", leave the task out of this stage, or give it another head.',
                 )
     model.set_trainable("all")
@@ -169,7 +176,7 @@ def check_trainable(recipe: Recipe, model: Model) -> None:
 def read_data(
     recipe: Recipe, data_root: Path | None, skip_bad_rows: bool = False
 ) -> tuple[dict[str, Task], dict[str, Dataset], dict[str, Dataset]]:
-    """The tasks, with labels and class weights known, their training rows and their dev rows."""
+    """The tasks, with labels and class weights from the data, their training rows and their dev rows."""
     tasks, train, dev = {}, {}, {}
     read = read_all(lambda task: read_split(task, data_root, skip_bad_rows=skip_bad_rows), recipe.read_tasks().values())
     for task, train_rows, dev_rows in read:
@@ -183,10 +190,10 @@ def read_data(
 
 
 def build_model(recipe: Recipe, tasks: Mapping[str, Task], folder: Path) -> tuple[Model, Tokenizer]:
-    """The pretrained encoder with fresh heads; the seed decides the heads."""
-    with seeded(recipe.seed):
-        bert, text = load_backbone(folder, DropoutGenerator(recipe.seed))
-        return Model(bert, tasks, recipe.tasks, recipe.where), text
+    """The pretrained encoder with new heads, which depend on the seed."""
+    with seeded_init(recipe.seed):
+        bert, tokenizer = load_backbone(folder, DropoutGenerator(recipe.seed))
+        return Model(bert, tasks, recipe.tasks, recipe.where), tokenizer
 
 
 def check_mix(recipe: Recipe, tasks: Mapping[str, Task]) -> None:
@@ -201,32 +208,34 @@ def check_mix(recipe: Recipe, tasks: Mapping[str, Task]) -> None:
 
 
 def parameter_counts(recipe: Recipe, config: BertConfig) -> dict[str, Any]:
-    """How many parameters a recipe's model has, and how many learn.
+    """How many parameters a recipe's model has, and how many are trainable.
 
-    total; free (in at least one stage); encoder; of each task its own (which no other task uses), and of these the
-    adapters; layers that tasks share; free in each stage. A head whose labels only the data will tell is counted
-    with two.
+    total; trainable (in at least one stage); encoder; of each task its own (which no other task uses), and of these the
+    adapters; layers that tasks share; trainable in each stage. A head whose labels are only known from the data counts
+    as one of two labels.
     """
     tasks = recipe.read_tasks()
     model = outline(recipe, tasks, config)
     stages, ever = [], set()
     for stage in recipe.stages:
         model.set_trainable(stage.trainable)
-        learning = {name: p.numel() for name, p in model.named_parameters() if p.requires_grad}
-        stages.append(sum(learning.values()))
-        ever |= set(learning)
+        trainable = {name: p.numel() for name, p in model.named_parameters() if p.requires_grad}
+        stages.append(sum(trainable.values()))
+        ever |= set(trainable)
     return {
-        "total": count_of(model.parameters()),
+        "total": count_parameters(model.parameters()),
         "trainable": sum(p.numel() for name, p in model.named_parameters() if name in ever),
-        "encoder": count_of(model.bert.parameters()),
+        "encoder": count_parameters(model.bert.parameters()),
         "tasks": {
             name: {
-                "own": count_of(model.task(name).parameters()),
-                "adapters": count_of(model.task(name).adapters.parameters()),
+                "own": count_parameters(model.task(name).parameters()),
+                "adapters": count_parameters(model.task(name).adapters.parameters()),
                 "labels_known": task.kind == "score" or bool(task.labels),
             }
             for name, task in tasks.items()
         },
-        "shared": {name.removeprefix("shared_"): count_of(part.parameters()) for name, part in model.shared.items()},
+        "shared": {
+            name.removeprefix("shared_"): count_parameters(part.parameters()) for name, part in model.shared.items()
+        },
         "stages": stages,
     }

@@ -1,4 +1,4 @@
-"""All families of techniques by name: what a recipe may say, with settings and what each is."""
+"""All families of techniques that a recipe can name, with their settings and descriptions."""
 
 import inspect
 import sys
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from minbert.config.schema import describe_type, settings_of
-from minbert.model.resolve import FAMILIES as MODEL_FAMILIES
+from minbert.model.resolve import MODEL_FAMILIES
 from minbert.training.averages import AVERAGES
 from minbert.training.balancers import BALANCERS
 from minbert.training.regularizers import REGULARIZERS
 from minbert.training.samplers import SAMPLERS
 from minbert.training.schedules import SCHEDULES
 
-# where a recipe names one: its family
+# the setting that names a technique -> its family
 FAMILIES: dict[str, Mapping[str, Callable[..., Any]]] = {
     **MODEL_FAMILIES,
     "regularizers": REGULARIZERS,
@@ -30,7 +30,7 @@ class Technique:
     family: str
     name: str
     about: str
-    # setting: its default, or what it takes where a recipe must say it
+    # setting -> its default, or its type if the recipe must give it
     settings: dict[str, Any]
 
 
@@ -42,12 +42,12 @@ def list_techniques() -> list[Technique]:
                 key: describe_type(each.annotation) if each.default is each.empty else each.default
                 for key, each in settings_of(make).items()
             }
-            found.append(Technique(family, name, about(make), settings))
+            found.append(Technique(family, name, describe_technique(make), settings))
     return found
 
 
-def about(make: Callable[..., Any]) -> str:
-    """The first sentence of its own docstring, else of its file, which holds one technique."""
+def describe_technique(make: Callable[..., Any]) -> str:
+    """The first paragraph of its docstring, or of that of its module."""
     text = make.__dict__.get("__doc__") if inspect.isclass(make) else make.__doc__
     text = text or sys.modules[make.__module__].__doc__ or ""
     return " ".join(text.strip().split("\n\n")[0].split())

@@ -1,4 +1,4 @@
-"""A recipe with every default of every technique filled in: it means the same if defaults change."""
+"""Recipe -> the resolved config: every default is filled in, so that its meaning does not change with the defaults."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from minbert.training.registry import FAMILIES
 
 
 def resolve_recipe(recipe: Recipe, tasks: Mapping[str, Task]) -> dict[str, Any]:
-    """The recipe as a table that TOML can hold."""
+    """The recipe as a table that can be written as TOML."""
     table = recipe.as_table()
     for name, task in tasks.items():
         where = f"{recipe.where}: task '{name}'"

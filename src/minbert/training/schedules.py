@@ -1,4 +1,4 @@
-"""Schedules: what the learning rates are multiplied by at each step."""
+"""Schedules: the factor of the learning rates at each step."""
 
 import math
 from collections.abc import Callable
@@ -6,27 +6,29 @@ from typing import Any
 
 
 class Schedule:
-    def __init__(self, warmup: float, rate: float) -> None:
-        """`warmup`: the share of all steps in which the rate rises; `rate`: the recipe's learning rate."""
-        self.warmup = warmup
-        self.rate = rate
+    """Keeps the learning rate constant after the warmup."""
+
+    def __init__(self, warmup_ratio: float, learning_rate: float) -> None:
+        """`warmup_ratio`: the fraction of all steps in which the learning rate rises."""
+        self.warmup_ratio = warmup_ratio
+        self.learning_rate = learning_rate
 
     def factor(self, step: int, total: int) -> float:
         """At step 1, 2, ... total."""
-        rising = round(self.warmup * total)
-        if step <= rising:
-            return step / rising
-        return self.after_warmup((step - 1 - rising) / max(1, total - rising))
+        warmup_steps = round(self.warmup_ratio * total)
+        if step <= warmup_steps:
+            return step / warmup_steps
+        return self.after_warmup((step - 1 - warmup_steps) / max(1, total - warmup_steps))
 
-    def after_warmup(self, done: float) -> float:
-        """`done`: the share of the steps after the warm-up that lie behind."""
+    def after_warmup(self, progress: float) -> float:
+        """`progress`: the fraction of the steps after the warmup that are done."""
         return 1.0
 
-    def epoch_ended(self, loss: float) -> None:
-        """`loss`: the mean over the tasks of their mean losses in the epoch."""
+    def after_epoch(self, loss: float) -> None:
+        """Called after each epoch. `loss`: the mean over the tasks of their mean losses in the epoch."""
 
     def state(self) -> dict[str, Any]:
-        """What it remembers between steps."""
+        """What it remembers between steps: numbers, strings, tensors, and lists and dicts of these."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -34,17 +36,21 @@ class Schedule:
 
 
 class LinearSchedule(Schedule):
-    def after_warmup(self, done: float) -> float:
-        return 1 - done
+    """Decreases the learning rate linearly to 0 after the warmup."""
+
+    def after_warmup(self, progress: float) -> float:
+        return 1 - progress
 
 
 class CosineSchedule(Schedule):
-    def after_warmup(self, done: float) -> float:
-        return (1 + math.cos(math.pi * done)) / 2
+    """Decreases the learning rate to 0 along a cosine after the warmup."""
+
+    def after_warmup(self, progress: float) -> float:
+        return (1 + math.cos(math.pi * progress)) / 2
 
 
 class AdjustingSchedule(Schedule):
-    """The rate rises while the loss of the epochs falls, up to a maximum, and falls where the loss rises.
+    """Raises the learning rate, up to a maximum, after an epoch with a lower loss, and lowers it after a higher one.
 
     Report A says only that it starts at the given rate and has a maximum; the rule is the bold driver of
     Vogl et al. 1988.
@@ -52,38 +58,38 @@ class AdjustingSchedule(Schedule):
 
     def __init__(
         self,
-        warmup: float,
-        rate: float,
+        warmup_ratio: float,
+        learning_rate: float,
         *,
         maximum: float = 1e-3,
         up: float = 1.5,
         down: float = 0.5,
         floor: float = 0.1,
     ) -> None:
-        """`floor`: the lowest rate, as a share of the one it started from."""
-        super().__init__(warmup, rate)
-        if maximum < rate:
-            raise ValueError(f"the maximum {maximum:g} lies below the learning rate {rate:g}")
+        """`floor`: the lowest learning rate, as a fraction of the initial one."""
+        super().__init__(warmup_ratio, learning_rate)
+        if maximum < learning_rate:
+            raise ValueError(f"the maximum {maximum:g} is below the learning rate {learning_rate:g}")
         if up < 1 or not 0 < down <= 1 or not 0 < floor <= 1:
             raise ValueError("needs up >= 1, 0 < down <= 1, 0 < floor <= 1")
-        self.highest, self.lowest = maximum / rate, floor
+        self.highest, self.lowest = maximum / learning_rate, floor
         self.up, self.down = up, down
-        self.now, self.last = 1.0, math.inf
+        self.factor_now, self.last = 1.0, math.inf
 
-    def after_warmup(self, done: float) -> float:
-        return self.now
+    def after_warmup(self, progress: float) -> float:
+        return self.factor_now
 
-    def epoch_ended(self, loss: float) -> None:
+    def after_epoch(self, loss: float) -> None:
         if math.isfinite(self.last):
-            changed = self.now * (self.up if loss < self.last else self.down)
-            self.now = min(self.highest, max(self.lowest, changed))
+            changed = self.factor_now * (self.up if loss < self.last else self.down)
+            self.factor_now = min(self.highest, max(self.lowest, changed))
         self.last = loss
 
     def state(self) -> dict[str, Any]:
-        return {"now": self.now, "last": self.last if math.isfinite(self.last) else None}
+        return {"factor": self.factor_now, "last": self.last if math.isfinite(self.last) else None}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.now = state["now"]
+        self.factor_now = state["factor"]
         self.last = math.inf if state["last"] is None else state["last"]
 
 

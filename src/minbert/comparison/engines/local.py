@@ -1,4 +1,4 @@
-"""Cells in processes of this machine: one that dies takes no other with it."""
+"""Trials in processes of this machine: one that dies does not affect the others."""
 
 import multiprocessing
 import os
@@ -14,13 +14,13 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, cast
 
-from minbert.comparison.engines.base import Engine, Going, Out
+from minbert.comparison.engines.base import Engine, Returned, TrialProgress
 from minbert.comparison.results import TrialResult
-from minbert.comparison.trial import Orphaned, Trial, train_trial
+from minbert.comparison.trial import StopWhenOrphaned, Trial, failed_trial, train_trial
 from minbert.runs.events import Stopped
 
-# seconds that a cell has to save itself
-TO_SAVE = 120.0
+# seconds that a trial has to save itself
+SAVE_TIMEOUT = 120.0
 
 
 @dataclass
@@ -31,121 +31,124 @@ class Worker:
     pipe: Connection
 
 
-class Local(Engine):
-    def run(self, trials: Sequence[Trial]) -> Generator[Going | TrialResult, None, None]:
+class LocalEngine(Engine):
+    def run(self, trials: Sequence[Trial]) -> Generator[TrialProgress | TrialResult, None, None]:
         # a fresh interpreter: torch's threads do not survive a fork
         context = multiprocessing.get_context("spawn")
         waiting, free = list(reversed(trials)), list(range(self.at_once))
-        going: dict[Connection, Worker] = {}
+        running: dict[Connection, Worker] = {}
         try:
-            while waiting or going:
+            while waiting or running:
                 while waiting and free:
                     worker = self.start(context, waiting.pop(), free.pop())
-                    going[worker.pipe] = worker
-                for pipe in wait(list(going)):
-                    # on Windows it is a PipeConnection, of the same methods
+                    running[worker.pipe] = worker
+                for pipe in wait(list(running)):
+                    # on Windows it is a PipeConnection, with the same methods
                     pipe = cast(Connection, pipe)
-                    worker = going[pipe]
-                    told = self.hear(worker)
-                    if isinstance(told, TrialResult):
-                        del going[pipe]
+                    worker = running[pipe]
+                    event = self.receive(worker)
+                    if isinstance(event, TrialResult):
+                        del running[pipe]
                         free.append(worker.slot)
-                        stop(worker)
-                    yield told
+                        stop_worker(worker)
+                    yield event
         finally:
-            for worker in going.values():
+            for worker in running.values():
                 if worker.process.is_alive():
                     worker.process.terminate()
-            for worker in going.values():
-                stop(worker)
+            for worker in running.values():
+                stop_worker(worker)
 
     def call(
-        self, function: Callable[..., Out], work: Mapping[str, tuple[Any, ...]]
-    ) -> Iterator[tuple[str, Out | BaseException]]:
-        # of as many as work at once, each has a slot, and so an accelerator, of its own
+        self, function: Callable[..., Returned], arguments: Mapping[str, tuple[Any, ...]]
+    ) -> Iterator[tuple[str, Returned | BaseException]]:
+        # each of those that run at once has its own slot, and so its own accelerator
         slots: SimpleQueue[int] = SimpleQueue()
         for number in range(self.at_once):
             slots.put(number)
 
-        def with_slot(arguments: tuple[Any, ...]) -> Out | BaseException:
+        def call_in_slot(each: tuple[Any, ...]) -> Returned | BaseException:
             slot = slots.get()
             try:
-                return apart(function, arguments, slot, self.threads)
+                return call_in_child(function, each, slot, self.threads)
             finally:
                 slots.put(slot)
 
         with ThreadPoolExecutor(self.at_once) as pool:
-            going = {pool.submit(with_slot, arguments): label for label, arguments in work.items()}
+            running = {pool.submit(call_in_slot, each): name for name, each in arguments.items()}
             try:
-                for future in as_completed(going):
-                    yield going[future], future.result()
+                for future in as_completed(running):
+                    yield running[future], future.result()
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
 
     def start(self, context: SpawnContext, trial: Trial, slot: int) -> Worker:
         ours, theirs = context.Pipe()
-        process = context.Process(target=work, args=(trial, self.comparison, theirs, os.getpid(), slot, self.threads))
+        arguments = (trial, self.comparison, theirs, os.getpid(), slot, self.threads)
+        process = context.Process(target=run_worker, args=arguments)
         process.start()
         # so that the pipe ends when the process does
         theirs.close()
         return Worker(trial, slot, process, ours)
 
-    def hear(self, worker: Worker) -> Going | TrialResult:
+    def receive(self, worker: Worker) -> TrialProgress | TrialResult:
         try:
-            told = worker.pipe.recv()
+            message = worker.pipe.recv()
         except (EOFError, OSError):
             worker.process.join()
-            return self.lost(worker.trial, how_it_died(worker.process.exitcode or 0))
-        return told if isinstance(told, TrialResult) else Going(worker.trial, *told)
+            return failed_trial(worker.trial, self.comparison, death_reason(worker.process.exitcode or 0))
+        return message if isinstance(message, TrialResult) else TrialProgress(worker.trial, *message)
 
 
-def settle(slot: int, threads: int) -> None:
-    """A process's own share of the machine: an accelerator by turns, and threads."""
+def use_slot(slot: int, threads: int) -> None:
+    """Give a process its part of the machine: one of the accelerators, and some threads."""
     import torch
 
-    # before anybody asks for a device
-    given = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    devices = given.split(",") if given else [str(number) for number in range(torch.cuda.device_count())]
+    # before anything asks for a device
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    devices = visible.split(",") if visible else [str(number) for number in range(torch.cuda.device_count())]
     if len(devices) > 1:
         os.environ["CUDA_VISIBLE_DEVICES"] = devices[slot % len(devices)]
     torch.set_num_threads(threads)
 
 
-def work(trial: Trial, comparison: Path, pipe: Connection, driver: int, slot: int, threads: int) -> None:
-    """The process of a cell."""
-    settle(slot, threads)
-    stop_requested = Orphaned(driver)
+def run_worker(trial: Trial, comparison: Path, pipe: Connection, driver: int, slot: int, threads: int) -> None:
+    """The process of a trial."""
+    use_slot(slot, threads)
+    stop_requested = StopWhenOrphaned(driver)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop_requested.note)
 
-    def tell(done: int, total: int) -> None:
-        # whoever listened may be gone: then the training is asked to stop, and saves itself
+    def report_progress(done: int, total: int) -> None:
+        # if the driver has ended, the trial is asked to stop, and saves itself
         with suppress(OSError):
             pipe.send((done, total))
 
     with suppress(Stopped, OSError):
-        pipe.send(train_trial(trial, comparison, tell, stop_requested))
+        pipe.send(train_trial(trial, comparison, report_progress, stop_requested))
 
 
-def apart(function: Callable[..., Out], arguments: tuple[Any, ...], slot: int, threads: int) -> Out | BaseException:
-    """In a process like those of the cells; whatever goes wrong there is its own."""
+def call_in_child(
+    function: Callable[..., Returned], arguments: tuple[Any, ...], slot: int, threads: int
+) -> Returned | BaseException:
+    """Call it in a process like those of the trials, which may die without harm."""
     context = multiprocessing.get_context("spawn")
     try:
-        with ProcessPoolExecutor(1, context, settle, (slot, threads)) as pool:
+        with ProcessPoolExecutor(1, context, use_slot, (slot, threads)) as pool:
             return pool.submit(function, *arguments).result()
     except Exception as wrong:
         return wrong
 
 
-def stop(worker: Worker) -> None:
-    worker.process.join(TO_SAVE)
+def stop_worker(worker: Worker) -> None:
+    worker.process.join(SAVE_TIMEOUT)
     if worker.process.is_alive():
         worker.process.kill()
         worker.process.join()
     worker.pipe.close()
 
 
-def how_it_died(code: int) -> str:
+def death_reason(code: int) -> str:
     # by its number: Windows has no SIGKILL
     if code == -9:
         return "its process was killed (signal 9), as the system does when memory runs out"

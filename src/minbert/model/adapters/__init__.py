@@ -1,4 +1,4 @@
-"""Adapters: a task's own small parts at the ports of the shared encoder (see `Ports` in bert.py)."""
+"""Adapters: small modules of one task inside the shared encoder (see `EncoderHooks` in encoder/bert.py)."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What every adapter offers: it fills some of the encoder's ports for one task's tokens.
+"""The interface of an adapter: it implements some of the encoder's hooks for one task.
 
 T tokens, D width of the encoder, Z size of the adapter.
 """
@@ -8,7 +8,7 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from minbert.encoder.bert import ACTIVATIONS, Bert, DtypeLinear, Ports, initialize
+from minbert.encoder.bert import ACTIVATIONS, Bert, DtypeLinear, EncoderHooks, initialize
 
 Activation = Literal["none", "gelu", "relu"]
 
@@ -17,8 +17,8 @@ def activation_of(name: Activation) -> Callable[[Tensor], Tensor]:
     return nn.Identity() if name == "none" else ACTIVATIONS[name]
 
 
-class Adapter(nn.Module, Ports):
-    # whether it reads the parts of speech of a batch
+class Adapter(nn.Module, EncoderHooks):
+    # whether it needs the part-of-speech tags of a batch
     wants_tags = False
 
     def __init__(self, bert: Bert) -> None:
@@ -26,7 +26,7 @@ class Adapter(nn.Module, Ports):
 
 
 class Bottleneck(nn.Module):
-    """D -> Z -> D. The way back starts at zero, so that a fresh adapter changes nothing."""
+    """D -> Z -> D. The second matrix starts at zero, so that a new adapter changes nothing."""
 
     def __init__(self, width: int, size: int, activation: Activation) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""After both sub-layers of each layer, before they are added and normed: A(y) = y + V^D GELU(V^E y).
+"""A bottleneck after attention and after feed-forward in each layer, before the residual: A(y) = y + V^D GELU(V^E y).
 
 Houlsby et al. 2019, https://arxiv.org/abs/1902.00751
 """
@@ -10,20 +10,22 @@ from minbert.model.adapters.base import Activation, Adapter, Bottleneck
 
 
 class Houlsby(Adapter):
+    """Adds a bottleneck after attention and after feed-forward in each layer."""
+
     def __init__(self, bert: Bert, *, size: int = 204, activation: Activation = "gelu") -> None:
         super().__init__(bert)
         config = bert.config
 
-        def one_a_layer() -> nn.ModuleList:
+        def one_per_layer() -> nn.ModuleList:
             return nn.ModuleList(
                 Bottleneck(config.hidden_size, size, activation) for _ in range(config.num_hidden_layers)
             )
 
-        self.after_attention = one_a_layer()
-        self.after_feed_forward = one_a_layer()
+        self.after_attention = one_per_layer()
+        self.after_feed_forward = one_per_layer()
 
-    def attended(self, layer: int, y_TD: Tensor) -> Tensor:
+    def on_attention(self, layer: int, y_TD: Tensor) -> Tensor:
         return y_TD + self.after_attention[layer](y_TD)  # type: ignore[no-any-return]
 
-    def fed(self, layer: int, y_TD: Tensor) -> Tensor:
+    def on_feed_forward(self, layer: int, y_TD: Tensor) -> Tensor:
         return y_TD + self.after_feed_forward[layer](y_TD)  # type: ignore[no-any-return]

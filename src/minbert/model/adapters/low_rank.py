@@ -1,4 +1,4 @@
-"""Beside each layer, a product of two thin matrices of its own: TS(h) = V^D V^E h.
+"""A low-rank linear branch parallel to each layer: TS(h) = V^D V^E h.
 
 Stickland and Murray 2019 (there with an activation), https://arxiv.org/abs/1902.02671
 """
@@ -11,6 +11,8 @@ from minbert.model.adapters.base import Activation, Adapter, Bottleneck
 
 
 class LowRank(Adapter):
+    """Adds a low-rank linear branch parallel to each layer."""
+
     def __init__(self, bert: Bert, *, size: int = 204, activation: Activation = "none") -> None:
         super().__init__(bert)
         config = bert.config
@@ -18,5 +20,5 @@ class LowRank(Adapter):
             Bottleneck(config.hidden_size, size, activation) for _ in range(config.num_hidden_layers)
         )
 
-    def beside(self, layer: int, x_TD: Tensor, packed: Packed) -> Tensor:
+    def parallel_branch(self, layer: int, x_TD: Tensor, packed: Packed) -> Tensor:
         return self.layers[layer](x_TD)  # type: ignore[no-any-return]

@@ -1,7 +1,7 @@
-"""Projected attention layers: beside each layer a small attention, TS(h) = g(V^D MH_l(V^E h)).
+"""Projected attention layers: a small attention branch parallel to each layer, TS(h) = g(V^D MH_l(V^E h)).
 
-V^E and V^D are shared by all layers of the task; each layer has query, key and value matrices of its own and
-no output matrix: 2 Z D + 3 Z^2 a layer. Stickland and Murray 2019, https://arxiv.org/abs/1902.02671
+V^E and V^D are shared by all layers of the task; each layer has its own query, key and value matrices and no output
+matrix: 2 Z D parameters, plus 3 Z^2 per layer. Stickland and Murray 2019, https://arxiv.org/abs/1902.02671
 """
 
 from torch import Tensor, nn
@@ -14,11 +14,13 @@ from minbert.model.adapters.base import Activation, Adapter, Bottleneck, activat
 
 
 class Pal(Adapter):
+    """Adds a small attention branch parallel to each layer (projected attention layers)."""
+
     def __init__(self, bert: Bert, *, size: int = 204, heads: int = 12, activation: Activation = "gelu") -> None:
         super().__init__(bert)
         if heads < 1 or size % heads:
             near = max(1, round(size / max(1, heads))) * max(1, heads)
-            raise ValueError(f"{heads} heads do not divide the size {size}; take for example size = {near}")
+            raise ValueError(f"{heads} heads do not divide the size {size}; for example, use size = {near}")
         config = bert.config
         self.heads = heads
         self.around = Bottleneck(config.hidden_size, size, "none")
@@ -27,7 +29,7 @@ class Pal(Adapter):
         self.activation = activation_of(activation)
         self.asking.apply(initialize)
 
-    def beside(self, layer: int, x_TD: Tensor, packed: Packed) -> Tensor:
+    def parallel_branch(self, layer: int, x_TD: Tensor, packed: Packed) -> Tensor:
         qkv_TW = self.asking[layer](self.around.down(x_TD))
         rate, generator = self.dropout.rate_now, self.dropout.generator
         mixed_TZ = attend(None, qkv_TW, packed.grid, packed.grid, self.heads, rate, generator)

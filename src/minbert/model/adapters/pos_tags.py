@@ -1,6 +1,6 @@
-"""What part of speech a token's word is, as one more embedding: x + P[tag], after the norm of the others.
+"""An embedding of each token's part of speech, added to the input embeddings after their norm: x + P[tag].
 
-Report C tried tags as an input; where they enter it does not say.
+Report C tried tags as an input, but does not say where they enter.
 """
 
 from torch import Tensor, nn
@@ -12,6 +12,8 @@ from minbert.model.adapters.base import Adapter
 
 
 class PosTags(Adapter):
+    """Adds an embedding of each token's part of speech to the input embeddings."""
+
     wants_tags = True
 
     def __init__(self, bert: Bert) -> None:
@@ -20,6 +22,6 @@ class PosTags(Adapter):
         self.tag = nn.Embedding(len(POS_TAGS), bert.config.hidden_size)
         nn.init.zeros_(self.tag.weight)
 
-    def embedded(self, x_TD: Tensor, packed: Packed) -> Tensor:
-        assert packed.tags_T is not None, "the batch was laid out without tags"
+    def on_embeddings(self, x_TD: Tensor, packed: Packed) -> Tensor:
+        assert packed.tags_T is not None, "the batch was encoded without tags"
         return x_TD + self.tag(packed.tags_T)  # type: ignore[no-any-return]

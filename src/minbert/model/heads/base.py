@@ -1,4 +1,4 @@
-"""What every head offers."""
+"""The interface of a head: the one or two vectors of an example -> its output."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,26 +10,28 @@ from minbert.data.batch import Batch
 from minbert.encoder.bert import Bert
 from minbert.encoder.dropout import DropoutGenerator
 
-# What a head's output means, so that a loss can say what it reads.
-Emits = Literal["free", "score", "cosine", "ordered", "vectors", "tokens"]
-MEANINGS: dict[Emits, str] = {
-    "free": "free numbers",
-    "score": "a finished score",
-    "cosine": "a bare cosine",
-    "ordered": "ordered log-odds",
+# What a head outputs; each loss lists the kinds that it accepts.
+OutputKind = Literal["logits", "score", "cosine", "ordinal_logits", "vectors", "token_logits"]
+OUTPUT_DESCRIPTIONS: dict[OutputKind, str] = {
+    "logits": "logits",
+    "score": "a score within the task's range",
+    "cosine": "a cosine",
+    "ordinal_logits": "ordinal logits",
     "vectors": "vectors",
-    "tokens": "guesses of words",
+    "token_logits": "logits over the vocabulary",
 }
 
 
 @dataclass(frozen=True)
 class HeadContext:
-    """Where a head stands: what comes in, what must go out."""
+    """What a head is built from."""
 
     task: Task
     bert: Bert
-    vectors: int
-    outputs: int
+    # vectors per example: 2 if the two texts of a pair are encoded separately, else 1
+    num_vectors: int
+    # numbers per example that the loss needs
+    num_outputs: int
 
     @property
     def width(self) -> int:
@@ -39,16 +41,16 @@ class HeadContext:
     def dropout_generator(self) -> DropoutGenerator:
         return self.bert.dropout_generator
 
-    def demand_pair(self) -> None:
-        if self.vectors != 2:
-            raise ValueError('needs two vectors: set pairing = "bi_encoder", or take the head "linear"')
+    def require_pair(self) -> None:
+        if self.num_vectors != 2:
+            raise ValueError('needs two vectors: set pairing = "bi_encoder", or use the head "linear"')
 
 
 class Head(nn.Module):
-    emits: Emits
+    output_kind: OutputKind
 
     def prepare(self, batch: Batch) -> Batch:
-        """What it wants to learn from a batch; some hide a part of it."""
+        """The batch to train on; a masked language model masks some tokens."""
         return batch
 
     def forward(self, *vectors_BD: Tensor) -> Tensor:

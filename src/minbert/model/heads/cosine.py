@@ -1,6 +1,6 @@
-"""Two vectors -> their cosine, scaled to the range of the task's scores. Has no parameters.
+"""Two vectors -> their cosine similarity, scaled to the range of the task's scores. Has no parameters.
 
-The scalings are those of the reports: A `shift`, E `relu`, C `sigmoid`; `raw` is for losses that know no unit.
+The scalings are those of the reports: A `shift`, E `relu`, C `sigmoid`; `raw` is for losses that ignore the scale.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from minbert.encoder.dropout import Dropout
 from minbert.model.heads.base import Head, HeadContext
 
 Scaling = Literal["shift", "relu", "sigmoid", "raw"]
-# a cosine in [-1, 1] -> a share of the range in [0, 1], or the cosine itself
+# a cosine in [-1, 1] -> a fraction of the range in [0, 1], or the cosine itself
 SCALINGS: dict[Scaling, Callable[[Tensor], Tensor]] = {
     "shift": lambda cosine: (cosine + 1) / 2,
     "relu": functional.relu,
@@ -24,18 +24,20 @@ SCALINGS: dict[Scaling, Callable[[Tensor], Tensor]] = {
 
 
 class CosineHead(Head):
+    """Scales the cosine similarity of two vectors to the range of the task's scores."""
+
     def __init__(self, context: HeadContext, *, dropout: float = 0.0, scaling: Scaling = "shift") -> None:
         super().__init__()
-        context.demand_pair()
+        context.require_pair()
         if context.task.kind != "score":
-            raise ValueError('gives a score, but the task is of kind "classify": take the head "linear"')
-        self.emits = "cosine" if scaling == "raw" else "score"
+            raise ValueError('outputs a score, but the task is of kind "classify": use the head "linear"')
+        self.output_kind = "cosine" if scaling == "raw" else "score"
         self.low, self.high = (0.0, 1.0) if scaling == "raw" else context.task.range
         self.scale = SCALINGS[scaling]
-        # on the vectors: a cosine that is dropped itself would be the score of unrelated texts
+        # on the vectors, not on the cosine: a cosine dropped to 0 would mean unrelated texts
         self.dropout = Dropout(dropout, context.dropout_generator)
 
     def forward(self, *vectors_BD: Tensor) -> Tensor:
         u_BD, v_BD = (self.dropout(vector_BD) for vector_BD in vectors_BD)
-        share_B = self.scale(functional.cosine_similarity(u_BD, v_BD, dim=1))
-        return (self.low + share_B * (self.high - self.low))[:, None]
+        fraction_B = self.scale(functional.cosine_similarity(u_BD, v_BD, dim=1))
+        return (self.low + fraction_B * (self.high - self.low))[:, None]

@@ -1,8 +1,8 @@
 """Two vectors u, v -> (P u) . (P v), with one projection P for both. Report D, sections 3.3 and 5.1.
 
-D's product has neither scale nor bias, so vectors that are at all alike give large positive numbers. The
-loss `pearson` does not mind. For the log-odds of `bce`, `scaled` divides by the root of the size, as attention does
-(Vaswani et al. 2017), and `bias` adds a learned number.
+D's product has neither scale nor bias, so similar vectors give large positive numbers. The loss `pearson` ignores the
+scale. For the logits of `bce`, `scaled` divides by the square root of the size, as attention does (Vaswani et al.
+2017), and `bias` adds a learned number.
 
 B examples, D width of a vector, P width of a projection.
 """
@@ -17,20 +17,22 @@ from minbert.model.heads.base import Head, HeadContext
 
 
 class DotHead(Head):
-    emits = "free"
+    """Projects two vectors and takes their dot product."""
+
+    output_kind = "logits"
 
     def __init__(
         self, context: HeadContext, *, size: int | None = None, scaled: bool = False, bias: bool = False
     ) -> None:
-        """`size` is the width of the projections; left out, that of a vector."""
+        """`size`: the width of the projections; by default that of a vector."""
         super().__init__()
-        context.demand_pair()
-        if context.outputs != 1:
+        context.require_pair()
+        if context.num_outputs != 1:
             raise ValueError(
-                f"gives one number, but the loss wants {context.outputs}: take another head, or the loss 'bce'"
+                f"outputs one number, but the loss needs {context.num_outputs}: use another head, or the loss 'bce'"
             )
         if size is not None and size < 1:
-            raise ValueError(f"size {size} is not a width: it is at least 1")
+            raise ValueError(f"size must be at least 1, not {size}")
         self.projection = nn.Linear(context.width, size or context.width, bias=False)
         initialize(self.projection)
         self.divisor = math.sqrt(self.projection.out_features) if scaled else 1.0

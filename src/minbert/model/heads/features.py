@@ -1,4 +1,4 @@
-"""The one or two vectors of an example -> one: chosen features of them side by side.
+"""The one or two vectors of an example -> one vector: chosen features of them, concatenated.
 
 B examples, D width of a vector, W width of all features together.
 """
@@ -23,14 +23,14 @@ FEATURES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 class Features:
     def __init__(self, context: HeadContext, names: tuple[str, ...]) -> None:
-        """`names` says what is made of two vectors u and v; a single vector is taken as it is."""
+        """`names`: the features of two vectors u and v; a single vector is used unchanged."""
         if not names:
             raise ValueError("needs at least one of the features " + ", ".join(FEATURES))
         for name in names:
             if name not in FEATURES:
                 raise ValueError(f"unknown feature '{name}'. {did_you_mean(name, FEATURES)}")
         self.names = names
-        self.width = context.width * (len(names) if context.vectors == 2 else 1)
+        self.width = context.width * (len(names) if context.num_vectors == 2 else 1)
 
     def __call__(self, *vectors_BD: Tensor) -> Tensor:
         """One or two of B x D -> B x W."""

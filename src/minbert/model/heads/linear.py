@@ -1,6 +1,6 @@
 """vectors -> output: dropout, then one linear layer over chosen features of the vectors.
 
-On ["u", "v", "|u-v|"] it is Sentence-BERT's (Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084).
+With the features ["u", "v", "|u-v|"] it is the head of Sentence-BERT (Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084).
 """
 
 from torch import Tensor, nn
@@ -12,7 +12,9 @@ from minbert.model.heads.features import Features
 
 
 class LinearHead(Head):
-    emits = "free"
+    """Applies dropout and a linear layer to features of the vectors."""
+
+    output_kind = "logits"
 
     def __init__(
         self,
@@ -25,7 +27,7 @@ class LinearHead(Head):
         super().__init__()
         self.features = Features(context, features)
         self.dropout = Dropout(dropout, context.dropout_generator)
-        self.output = nn.Linear(self.features.width, context.outputs, bias)
+        self.output = nn.Linear(self.features.width, context.num_outputs, bias)
         initialize(self.output)
 
     def forward(self, *vectors_BD: Tensor) -> Tensor:

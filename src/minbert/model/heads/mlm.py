@@ -1,7 +1,7 @@
-"""Guess hidden words: E norm(GELU(W x + b)) + c, with E the encoder's own word vectors. Devlin et al. 2019.
+"""Masked language modeling: E norm(GELU(W x + b)) + c, with E the encoder's word embeddings. Devlin et al. 2019.
 
-15 % of the tokens are asked for: of these 80 % are hidden behind [MASK], 10 % replaced by any token, 10 % left.
-T tokens, M of them asked for, D width, V words.
+15 % of the tokens are to be predicted: 80 % of these are replaced by [MASK], 10 % by a random token, 10 % are kept.
+T tokens, M of them to be predicted, D width, V vocabulary size.
 """
 
 from dataclasses import replace
@@ -16,14 +16,16 @@ from minbert.model.heads.base import Head, HeadContext
 
 
 class MaskedLanguageModelHead(Head):
-    emits = "tokens"
+    """Predicts masked tokens with the encoder's word embeddings (masked language modeling)."""
+
+    output_kind = "token_logits"
 
     def __init__(self, context: HeadContext, *, share: float = 0.15) -> None:
         super().__init__()
         if not 0 < share < 1:
             raise ValueError(f"share {share} is not between 0 and 1")
         self.share = share
-        # inside a tuple, so that the encoder's weights are not taken for this head's own
+        # inside a tuple, so that the encoder's parameters are not registered as this head's own
         self.encoder = (context.bert,)
         self.dense = nn.Linear(context.width, context.width)
         self.norm = nn.LayerNorm(context.width, context.bert.config.layer_norm_eps)
@@ -34,22 +36,22 @@ class MaskedLanguageModelHead(Head):
         bert, ids_T = self.encoder[0], batch.packed.ids_T
         generator = bert.dropout_generator.generator
 
-        def chances() -> Tensor:
+        def random_T() -> Tensor:
             return torch.rand(len(ids_T), generator=generator, device=generator.device)
 
         special_T = torch.isin(
             ids_T, torch.tensor([bert.special_tokens.cls, bert.special_tokens.sep], device=ids_T.device)
         )
-        # the likeliest to be asked for always is: a batch of short texts must ask for something
-        chance_T = chances().masked_fill(special_T, 2.0)
-        asked_T = (chance_T < self.share) | (chance_T == chance_T.min())
-        how_T = chances()
-        hidden_T = asked_T & (how_T < 0.8)
-        swapped_T = asked_T & (how_T >= 0.9)
-        any_T = (chances() * bert.config.vocab_size).long()
-        seen_T = torch.where(swapped_T, any_T, ids_T.masked_fill(hidden_T, bert.special_tokens.mask))
-        masked_M = asked_T.nonzero()[:, 0]
-        return replace(batch, packed=replace(batch.packed, ids_T=seen_T, masked_M=masked_M), labels_B=ids_T[masked_M])
+        # the token with the smallest number is always predicted: a batch of short texts must predict something
+        chance_T = random_T().masked_fill(special_T, 2.0)
+        target_T = (chance_T < self.share) | (chance_T == chance_T.min())
+        action_T = random_T()
+        masked_T = target_T & (action_T < 0.8)
+        replaced_T = target_T & (action_T >= 0.9)
+        random_id_T = (random_T() * bert.config.vocab_size).long()
+        input_T = torch.where(replaced_T, random_id_T, ids_T.masked_fill(masked_T, bert.special_tokens.mask))
+        masked_M = target_T.nonzero()[:, 0]
+        return replace(batch, packed=replace(batch.packed, ids_T=input_T, masked_M=masked_M), labels_B=ids_T[masked_M])
 
     def forward(self, *vectors_MD: Tensor) -> Tensor:
         x_MD = self.norm(functional.gelu(self.dense(vectors_MD[0])))

@@ -8,11 +8,13 @@ from minbert.model.heads.linear import LinearHead
 
 
 class NormedHead(LinearHead):
+    """Applies layer norm, ReLU, dropout and a linear layer to features of the vectors."""
+
     def __init__(
         self, context: HeadContext, *, dropout: float = 0.1, features: tuple[str, ...] = ("u", "v", "u-v")
     ) -> None:
         super().__init__(context, dropout=dropout, features=features)
-        # a layer norm, because a batch norm would let an answer depend on the other examples
+        # not a batch norm, which would make a prediction depend on the other examples of its batch
         self.norm = nn.LayerNorm(self.features.width)
 
     def forward(self, *vectors_BD: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
-"""vectors -> one score less C - 1 rising thresholds between C labels: the log-odds that the label is above each.
+"""vectors -> one score minus C - 1 increasing thresholds between C labels: the logits of "the label is above it".
 
-The proportional odds model (McCullagh 1980). A threshold is the one below it plus softplus of a free number, so no
-step of learning can put them out of order.
+The proportional odds model (McCullagh 1980). A threshold is the one below it plus the softplus of a parameter, so that
+training cannot put the thresholds out of order.
 
 B examples, O = C - 1 thresholds.
 """
@@ -17,7 +17,9 @@ from minbert.model.heads.features import Features
 
 
 class OrdinalHead(Head):
-    emits = "ordered"
+    """Compares one score with learned, ordered thresholds between the labels."""
+
+    output_kind = "ordinal_logits"
 
     def __init__(
         self, context: HeadContext, *, dropout: float = 0.1, features: tuple[str, ...] = ("u", "v", "|u-v|")
@@ -25,10 +27,10 @@ class OrdinalHead(Head):
         super().__init__()
         self.features = Features(context, features)
         self.dropout = Dropout(dropout, context.dropout_generator)
-        # without a bias: the thresholds have it
+        # without a bias: the thresholds act as one
         self.score = nn.Linear(self.features.width, 1, bias=False)
         initialize(self.score)
-        self.steps_O = nn.Parameter(steps_to(even_thresholds(context.outputs)))
+        self.steps_O = nn.Parameter(steps_to(even_thresholds(context.num_outputs)))
 
     @property
     def thresholds_O(self) -> Tensor:
@@ -39,10 +41,10 @@ class OrdinalHead(Head):
 
 
 def even_thresholds(count: int) -> Tensor:
-    """Where a score of 0 makes all labels equally likely."""
+    """The thresholds for which a score of 0 makes all labels equally likely."""
     return torch.arange(1, count + 1).div(count + 1).logit()
 
 
 def steps_to(thresholds_O: Tensor) -> Tensor:
-    """The free numbers that give these thresholds."""
+    """The parameters that give these thresholds."""
     return torch.cat([thresholds_O[:1], thresholds_O.diff().expm1().log()])

@@ -1,7 +1,7 @@
 """Two vectors -> two fully connected layers -> their cosine, scaled to the range. Report E, section 4.
 
-E's figure is lost and its text bears two readings. `tied`: both vectors go through both layers, with a ReLU
-between (without one the two layers would be one). Not tied: one layer a side.
+E's figure is missing and its text can be read in two ways. `tied`: both vectors go through both layers, with a ReLU
+between (without one the two layers would be one). Not tied: one layer for each vector.
 """
 
 from torch import Tensor, nn
@@ -13,6 +13,8 @@ from minbert.model.heads.cosine import CosineHead, Scaling
 
 
 class ProjectedCosineHead(CosineHead):
+    """Projects two vectors and scales their cosine similarity to the range of the task's scores."""
+
     def __init__(
         self, context: HeadContext, *, dropout: float = 0.0, scaling: Scaling = "relu", tied: bool = True
     ) -> None:

@@ -14,7 +14,9 @@ from minbert.model.heads.features import Features
 
 
 class TwoLayerHead(Head):
-    emits = "free"
+    """Applies two linear layers with an activation between them to features of the vectors."""
+
+    output_kind = "logits"
 
     def __init__(
         self,
@@ -25,16 +27,16 @@ class TwoLayerHead(Head):
         hidden: int | None = None,
         activation: Literal["relu", "gelu", "tanh"] = "relu",
     ) -> None:
-        """`hidden` is the width between the layers; left out, that of a vector."""
+        """`hidden`: the width between the layers; by default that of a vector."""
         super().__init__()
         if hidden is not None and hidden < 1:
-            raise ValueError(f"hidden {hidden} is not a width: it is at least 1")
+            raise ValueError(f"hidden must be at least 1, not {hidden}")
         hidden = hidden or context.width
         self.features = Features(context, features)
         self.dropout = Dropout(dropout, context.dropout_generator)
         self.hidden = nn.Linear(self.features.width, hidden)
         self.activation = ACTIVATIONS[activation]
-        self.output = nn.Linear(hidden, context.outputs)
+        self.output = nn.Linear(hidden, context.num_outputs)
         self.apply(initialize)
 
     def forward(self, *vectors_BD: Tensor) -> Tensor:

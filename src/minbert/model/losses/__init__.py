@@ -1,4 +1,4 @@
-"""Losses: how a head's output B x O is compared with the labels, and read as an answer."""
+"""Losses: a head's output B x O -> the loss against the labels, and the predictions."""
 
 from collections.abc import Callable
 
@@ -26,6 +26,6 @@ LOSSES: dict[str, Callable[..., Loss]] = {
     "pearson_mse": PearsonMeanSquaredErrorLoss,
     "sigmoid_mse": SigmoidMeanSquaredErrorLoss,
 }
-DEFAULTS = {"classify": "cross_entropy", "score": "mse"}
+DEFAULT_LOSSES = {"classify": "cross_entropy", "score": "mse"}
 
-__all__ = ["DEFAULTS", "LOSSES", "Loss"]
+__all__ = ["DEFAULT_LOSSES", "LOSSES", "Loss"]

@@ -1,23 +1,23 @@
-"""What every loss offers."""
+"""The interface of a loss: a head's output and the labels -> the loss; the output -> predictions."""
 
 import torch
 from torch import Tensor, nn
 
 from minbert.config.task import Task
-from minbert.model.heads.base import Emits
+from minbert.model.heads.base import OutputKind
 
 
 class Loss(nn.Module):
-    # what a head must emit for this loss to make sense of it
-    reads: tuple[Emits, ...]
-    # how many numbers the head must give for an example
-    outputs: int
-    # whether it compares the examples of a batch with each other, so that a batch of one teaches nothing
+    # the kinds of head output that it accepts
+    accepts: tuple[OutputKind, ...]
+    # how many numbers per example the head must output
+    num_outputs: int
+    # whether it compares the examples of a batch with each other, so that batches of one example are useless
     across_examples = False
-    # false: it only trains the encoder, and its task is neither measured nor asked
+    # false: it only trains the encoder; its task has no predictions and no scores
     predicts = True
 
-    # the weight of each label, if the task has them
+    # the weight of each label, if the task has class weights
     weight_C: Tensor | None
 
     def __init__(self, task: Task) -> None:
@@ -31,10 +31,10 @@ class Loss(nn.Module):
 
     def predict(self, output_BO: Tensor) -> Tensor:
         """classify: the probability of each label, B x C. score: the score, B."""
-        raise AssertionError("a loss defines answers")
+        raise AssertionError("a loss defines predict")
 
     def mean(self, each_B: Tensor, labels_B: Tensor) -> Tensor:
-        """The mean of the examples' losses by the weights of their labels."""
+        """The mean of the examples' losses, weighted by the class weights."""
         if self.weight_C is None:
             return each_B.mean()
         # divided by the sum of the weights, as torch's cross_entropy does
@@ -43,12 +43,12 @@ class Loss(nn.Module):
 
 
 class ScoreLoss(Loss):
-    """A loss of tasks that score: one output an example."""
+    """The base of losses for tasks of kind "score": one output per example."""
 
-    outputs = 1
+    num_outputs = 1
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
         if task.kind != "score":
-            raise ValueError("is for tasks of kind \"score\"; take the loss 'cross_entropy'")
+            raise ValueError("is for tasks of kind \"score\"; use the loss 'cross_entropy'")
         self.low, self.high = task.range

@@ -1,4 +1,4 @@
-"""Binary cross-entropy on one output: the log-odds of the second of two labels."""
+"""Binary cross-entropy on one output: the logit of the second of two labels."""
 
 import torch
 from torch import Tensor
@@ -9,13 +9,15 @@ from minbert.model.losses.base import Loss
 
 
 class BinaryCrossEntropyLoss(Loss):
-    reads = ("free",)
-    outputs = 1
+    """Binary cross-entropy on one logit, for tasks with two labels."""
+
+    accepts = ("logits",)
+    num_outputs = 1
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
         if task.kind != "classify" or len(task.labels) != 2:
-            raise ValueError("is for tasks with two labels; take the loss 'cross_entropy'")
+            raise ValueError("is for tasks with two labels; use the loss 'cross_entropy'")
 
     def forward(self, output_BO: Tensor, labels_B: Tensor) -> Tensor:
         target_B = labels_B.to(output_BO.dtype)

@@ -1,6 +1,6 @@
-"""CoSENT: of any two examples of a batch, the one labelled higher should have the higher output.
+"""CoSENT: of any two examples of a batch, the one with the higher label should have the higher output.
 
-log(1 + sum of exp(scale (s_j - s_i)) over all i labelled above j). Su 2022, https://kexue.fm/archives/8847
+log(1 + sum of exp(scale (s_j - s_i)) over all i with a higher label than j). Su 2022, https://kexue.fm/archives/8847
 """
 
 from torch import Tensor
@@ -11,8 +11,10 @@ from minbert.model.losses.relative import RelativeLoss
 
 
 class CoSentLoss(RelativeLoss):
+    """Ranks the examples of a batch: a higher label should get a higher output (CoSENT)."""
+
     def __init__(self, task: Task, *, scale: float = 20.0) -> None:
-        """`scale` is made for outputs between -1 and 1."""
+        """The default `scale` is meant for outputs between -1 and 1."""
         super().__init__(task)
         if scale <= 0:
             raise ValueError(f"scale {scale} is not above 0")

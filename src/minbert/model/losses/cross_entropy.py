@@ -1,4 +1,4 @@
-"""Cross-entropy over the labels, with class weights and label smoothing. A label may be one, or a share of each."""
+"""Cross-entropy over the labels, with class weights and label smoothing. Labels may be soft (probabilities)."""
 
 from torch import Tensor
 from torch.nn import functional
@@ -8,26 +8,28 @@ from minbert.model.losses.base import Loss
 
 
 class CrossEntropyLoss(Loss):
-    reads = ("free",)
+    """Cross-entropy over the labels, with class weights and label smoothing."""
+
+    accepts = ("logits",)
 
     def __init__(self, task: Task, *, label_smoothing: float = 0.0) -> None:
         super().__init__(task)
         if task.kind != "classify":
-            raise ValueError("is for tasks of kind \"classify\"; take the loss 'mse'")
+            raise ValueError("is for tasks of kind \"classify\"; use the loss 'mse'")
         if not 0 <= label_smoothing < 1:
             raise ValueError(f"label_smoothing {label_smoothing} is not between 0 and 1")
-        self.outputs = len(task.labels)
+        self.num_outputs = len(task.labels)
         self.label_smoothing = label_smoothing
 
     def forward(self, output_BO: Tensor, labels_B: Tensor) -> Tensor:
-        """`labels_B` holds the number of each label, or B x C the probability of every label."""
+        """`labels_B`: the index of each label, or the probability of every label, B x C."""
         if labels_B.ndim == 1:
             return functional.cross_entropy(output_BO, labels_B, self.weight_C, label_smoothing=self.label_smoothing)
         labels_BC = labels_B.to(output_BO.dtype)
         total = functional.cross_entropy(
             output_BO, labels_BC, self.weight_C, label_smoothing=self.label_smoothing, reduction="sum"
         )
-        # torch divides by the number of examples; by their weights, certain labels give the same either way
+        # torch divides by the number of examples; divided by their weights, one-hot labels give the same as indices
         return total / (labels_BC.sum() if self.weight_C is None else (labels_BC @ self.weight_C).sum())
 
     def predict(self, output_BO: Tensor) -> Tensor:

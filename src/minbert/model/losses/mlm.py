@@ -1,4 +1,4 @@
-"""Cross-entropy over all words at the places asked for. Trains the encoder, answers nothing. Devlin et al. 2019."""
+"""Cross-entropy over the vocabulary for the masked tokens. It makes no predictions. Devlin et al. 2019."""
 
 from torch import Tensor
 from torch.nn import functional
@@ -7,8 +7,10 @@ from minbert.model.losses.base import Loss
 
 
 class MaskedLanguageModelingLoss(Loss):
-    reads = ("tokens",)
-    outputs = 1
+    """Cross-entropy over the vocabulary for the masked tokens."""
+
+    accepts = ("token_logits",)
+    num_outputs = 1
     predicts = False
 
     def forward(self, output_BO: Tensor, labels_B: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Mean squared error in the unit of the task's scores."""
+"""Mean squared error on the scale of the task's scores."""
 
 from torch import Tensor
 from torch.nn import functional
@@ -7,7 +7,9 @@ from minbert.model.losses.base import ScoreLoss
 
 
 class MeanSquaredErrorLoss(ScoreLoss):
-    reads = ("free", "score")
+    """Mean squared error on the scale of the task's scores."""
+
+    accepts = ("logits", "score")
 
     def forward(self, output_BO: Tensor, labels_B: Tensor) -> Tensor:
         return functional.mse_loss(output_BO[:, 0], labels_B.to(output_BO.dtype))

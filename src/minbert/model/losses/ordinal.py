@@ -1,4 +1,4 @@
-"""Binary cross-entropy of each threshold between labels that have an order: is the label above it?
+"""Binary cross-entropy for each threshold between ordered labels: is the label above it?
 
 Summed over the thresholds, as in CORAL (Cao, Mirjalili and Raschka 2020, https://arxiv.org/abs/1901.07884).
 
@@ -14,16 +14,18 @@ from minbert.model.losses.base import Loss
 
 
 class OrdinalLoss(Loss):
-    reads = ("ordered",)
+    """Binary cross-entropy for each threshold between ordered labels (CORAL)."""
+
+    accepts = ("ordinal_logits",)
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
         if task.kind != "classify" or len(task.labels) < 3:
-            raise ValueError("is for tasks with three or more labels in order; take the loss 'cross_entropy' or 'mse'")
-        self.outputs = len(task.labels) - 1
+            raise ValueError("is for tasks with three or more ordered labels; use the loss 'cross_entropy' or 'mse'")
+        self.num_outputs = len(task.labels) - 1
 
     def forward(self, output_BO: Tensor, labels_B: Tensor) -> Tensor:
-        above_BO = labels_B[:, None] > torch.arange(self.outputs, device=labels_B.device)
+        above_BO = labels_B[:, None] > torch.arange(self.num_outputs, device=labels_B.device)
         each_BO = functional.binary_cross_entropy_with_logits(output_BO, above_BO.to(output_BO.dtype), reduction="none")
         return self.mean(each_BO.sum(1), labels_B)
 

@@ -1,4 +1,4 @@
-"""Mean squared error of the output's sigmoid, scaled to the range of the task's scores. Report B, section 4.1."""
+"""Mean squared error of the sigmoid of the output, scaled to the range of the task's scores. Report B, section 4.1."""
 
 from torch import Tensor
 from torch.nn import functional
@@ -7,7 +7,9 @@ from minbert.model.losses.base import ScoreLoss
 
 
 class SigmoidMeanSquaredErrorLoss(ScoreLoss):
-    reads = ("free",)
+    """Mean squared error of the sigmoid of the output, scaled to the range of the task's scores."""
+
+    accepts = ("logits",)
 
     def forward(self, output_BO: Tensor, labels_B: Tensor) -> Tensor:
         return functional.mse_loss(self.predict(output_BO), labels_B.to(output_BO.dtype))

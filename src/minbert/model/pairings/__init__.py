@@ -1,5 +1,5 @@
-"""Pairings: how the two texts of a pair meet. `layout` says how they are laid out as sequences; the module
-itself maps the encoder's T x D token vectors to T x D."""
+"""Pairings: how the two texts of a pair are encoded. `layout` says which sequences are made of them; the module itself
+maps the encoder's T x D token vectors to T x D."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Attention between the tokens that a grid brings together: within a text, or from one text of a pair to the other.
+"""Attention between the tokens of two grids: within a text, or from one text of a pair to the other.
 
 T tokens, D width.
 """

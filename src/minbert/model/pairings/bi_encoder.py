@@ -1,4 +1,4 @@
-"""Each text in a pass of its own: two vectors a pair, so vectors can be kept and compared later.
+"""Each text is encoded on its own: two vectors per pair, which can be stored and compared later.
 
 Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084
 """
@@ -7,4 +7,6 @@ from minbert.model.pairings.base import Pairing
 
 
 class BiEncoder(Pairing):
+    """Encodes each text on its own: two vectors per pair."""
+
     layout = "bi_encoder"

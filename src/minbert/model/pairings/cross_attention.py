@@ -1,6 +1,6 @@
-"""Two passes, then each text's tokens attend to those of the other, with the same weights both ways.
+"""Each text is encoded on its own, then its tokens attend to those of the other text, with the same weights both ways.
 
-A = softmax(Q K' / sqrt(d)) V with Q of one text, K and V of the other; no residual unless asked for.
+A = softmax(Q K' / sqrt(d)) V with Q from one text, K and V from the other; without a residual by default.
 """
 
 from torch import Tensor
@@ -14,6 +14,8 @@ from minbert.model.pairings.base import Pairing
 
 
 class CrossAttention(Pairing):
+    """Encodes each text on its own, then lets the tokens of each text attend to those of the other."""
+
     layout = "bi_encoder"
     reads: Reads = "all"
 
@@ -27,11 +29,11 @@ class CrossAttention(Pairing):
         residual: bool = False,
         shared: str | None = None,
     ) -> None:
-        """`shared`: a name; tasks that write the same one share the weights."""
+        """`shared`: a name; tasks with the same name share the weights."""
         super().__init__(bert, task)
         self.paired = task.paired
         if not task.paired:
-            # a single text has no other to look at: it passes through, as it does through the other pairings
+            # a single text has no other to attend to: it passes through unchanged, as with the other pairings
             self.reads = "first"
             return
         self.shared = shared or None

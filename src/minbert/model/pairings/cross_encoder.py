@@ -1,4 +1,4 @@
-"""[CLS] a [SEP] b [SEP] in one pass: the texts attend to each other in every layer. One vector a pair.
+"""The two texts are joined as [CLS] a [SEP] b [SEP] and attend to each other in every layer: one vector per pair.
 
 The most accurate for pairs. Devlin et al. 2019.
 """
@@ -7,4 +7,6 @@ from minbert.model.pairings.base import Pairing
 
 
 class CrossEncoder(Pairing):
+    """Encodes both texts as one sequence, [CLS] a [SEP] b [SEP]: one vector per pair."""
+
     layout = "cross_encoder"

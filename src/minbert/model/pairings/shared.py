@@ -1,21 +1,21 @@
-"""A pairing that several tasks share: its weights are the model's, not the task's own."""
+"""A pairing that several tasks share: its parameters belong to the model, not to the task."""
 
 from torch import Tensor, nn
 
 from minbert.data.packed import Packed
-from minbert.encoder.bert import Bert, Ports, Reads
+from minbert.encoder.bert import Bert, EncoderHooks, Reads
 from minbert.model.pairings.base import Pairing
 
 
 class SharedPairing(Pairing):
     def __init__(self, pairing: Pairing) -> None:
         nn.Module.__init__(self)
-        # inside a tuple, so that it is not taken for this task's own
-        self.lent = (pairing,)
+        # inside a tuple, so that its parameters are not registered as this task's own
+        self.wrapped = (pairing,)
         self.layout, self.reads = pairing.layout, pairing.reads
 
-    def encode(self, bert: Bert, packed: Packed, reads: Reads, ports: Ports) -> Tensor:
-        return self.lent[0].encode(bert, packed, reads, ports)
+    def encode(self, bert: Bert, packed: Packed, reads: Reads, hooks: EncoderHooks) -> Tensor:
+        return self.wrapped[0].encode(bert, packed, reads, hooks)
 
     def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:
-        return self.lent[0](x_TD, packed)  # type: ignore[no-any-return]
+        return self.wrapped[0](x_TD, packed)  # type: ignore[no-any-return]

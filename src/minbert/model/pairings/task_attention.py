@@ -1,7 +1,7 @@
-"""The task's own attention layers above the encoder: self-attention for single texts, cross-attention for pairs.
+"""Attention layers of the task's own on top of the encoder: self-attention for single texts, cross-attention for pairs.
 
-A self layer has query, key, value and output matrices. A cross layer has one more, GELU between the two:
-O(GELU(I(heads))). No residual, no norm, no bias: after it the first token is a weighted mean of all tokens.
+A self-attention layer has query, key, value and output matrices. A cross-attention layer has one more, with a GELU
+between the two: O(GELU(I(heads))). No residual, no norm, no bias: its first token is a weighted mean of all tokens.
 """
 
 from typing import Literal
@@ -17,6 +17,10 @@ from minbert.model.pairings.base import Pairing
 
 
 class TaskAttention(Pairing):
+    """Adds the task's own attention layers on top of the encoder: self-attention for single texts, cross-attention
+    for pairs.
+    """
+
     layout = "bi_encoder"
     reads = "all"
 
@@ -30,9 +34,9 @@ class TaskAttention(Pairing):
         dropout: float | None = None,
         norm: bool = False,
     ) -> None:
-        """`start`: N(0, 0.02), or every weight from U(0.9, 1), which makes all tokens count nearly the same.
+        """`start`: initial weights from N(0, 0.02), or from U(0.9, 1), which makes all tokens count nearly the same.
 
-        `norm`: each layer's output is normed, without parameters; several layers of U(0.9, 1) overflow without it.
+        `norm`: normalize each layer's output, without parameters; several layers of U(0.9, 1) overflow without it.
         """
         super().__init__(bert, task)
         if layers < 1:

@@ -1,4 +1,4 @@
-"""Poolings: the token vectors of a sequence -> one vector. T x D -> S x D."""
+"""Poolings: the token vectors of a sequence -> one vector, T x D -> S x D."""
 
 from collections.abc import Callable
 

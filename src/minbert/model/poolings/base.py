@@ -1,4 +1,4 @@
-"""What every pooling offers."""
+"""The interface of a pooling: the token vectors of each sequence -> one vector."""
 
 from torch import Tensor, nn
 
@@ -7,10 +7,10 @@ from minbert.encoder.bert import Bert, Reads
 
 
 class Pooling(nn.Module):
-    # which token vectors it looks at
+    # which token vectors it needs
     reads: Reads = "all"
-    # whether it gives a vector for each of some tokens instead of one a sequence
-    tokens = False
+    # whether it returns one vector per masked token instead of one per sequence
+    per_token = False
 
     def __init__(self, bert: Bert) -> None:
         super().__init__()

@@ -7,6 +7,8 @@ from minbert.model.poolings.base import Pooling
 
 
 class ClsPooling(Pooling):
+    """Takes the vector of the first token, [CLS]."""
+
     reads = "first"
 
     def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:

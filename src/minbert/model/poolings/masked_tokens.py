@@ -1,4 +1,4 @@
-"""The vectors of the tokens that a head asks for: one for each of them, not one a sequence."""
+"""The vectors of the masked tokens: one per masked token, not one per sequence."""
 
 from torch import Tensor
 
@@ -7,7 +7,9 @@ from minbert.model.poolings.base import Pooling
 
 
 class MaskedTokensPooling(Pooling):
-    tokens = True
+    """Takes the vectors of the masked tokens, for the head mlm."""
+
+    per_token = True
 
     def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:
         assert packed.masked_M is not None

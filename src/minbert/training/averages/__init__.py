@@ -1,4 +1,4 @@
-"""Averages: means of the weights over the steps."""
+"""Weight averaging: the mean of the weights over several steps."""
 
 from collections.abc import Callable
 

@@ -1,6 +1,6 @@
-"""The newest weights count most: m <- decay m + (1 - decay) theta, from the weights after the first step on.
+"""Exponential moving average of the weights: m <- decay m + (1 - decay) theta, starting after the first step.
 
-Reaches back about 1 / (1 - decay) steps. Polyak and Juditsky 1992 have the plain mean.
+It covers about the last 1 / (1 - decay) steps. Polyak and Juditsky 1992 use the plain mean.
 """
 
 from minbert.model.multitask import Model
@@ -8,11 +8,13 @@ from minbert.training.averages.base import Average
 
 
 class ExponentialMovingAverage(Average):
+    """Keeps an exponential moving average of the weights."""
+
     def __init__(self, model: Model, *, decay: float = 0.999) -> None:
         super().__init__(model)
         if not 0 < decay < 1:
             raise ValueError(f"decay {decay} is not between 0 and 1")
         self.decay = decay
 
-    def stepped(self, step: int, total: int) -> None:
-        self.take(1 - self.decay)
+    def after_step(self, step: int, total: int) -> None:
+        self.add_weights(1 - self.decay)

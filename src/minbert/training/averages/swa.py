@@ -10,20 +10,22 @@ from minbert.training.averages.base import Average
 
 
 class StochasticWeightAveraging(Average):
+    """Averages the weights of the last part of training (SWA)."""
+
     def __init__(self, model: Model, *, start: float = 0.75, every: int = 1) -> None:
-        """`every`: how many steps lie between the weights that are taken; the last are among them."""
+        """`every`: average the weights of every n-th step; the last step is always included."""
         super().__init__(model)
         if not 0 <= start < 1:
-            raise ValueError(f"start {start} is not a share of all steps: 0 or more, and below 1")
+            raise ValueError(f"start must be a fraction of all steps, at least 0 and below 1, not {start}")
         if every < 1:
             raise ValueError(f"every {every} is not at least 1")
         self.start, self.every = start, every
         self.count = 0
 
-    def stepped(self, step: int, total: int) -> None:
+    def after_step(self, step: int, total: int) -> None:
         if step > round(self.start * total) and (total - step) % self.every == 0:
             self.count += 1
-            self.take(1 / self.count)
+            self.add_weights(1 / self.count)
 
     def state(self) -> dict[str, Any]:
         return {**super().state(), "count": self.count}

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from minbert.training.balancers.base import Balancer
-from minbert.training.balancers.dwa import DynamicWeightAverage
+from minbert.training.balancers.dwa import DwaBalancer
 from minbert.training.balancers.famo import FamoBalancer
 from minbert.training.balancers.gradnorm import GradNormBalancer
 from minbert.training.balancers.gradvac import GradVacBalancer
@@ -14,7 +14,7 @@ from minbert.training.balancers.uncertainty import UncertaintyBalancer
 from minbert.training.balancers.weighted import WeightedBalancer
 
 BALANCERS: dict[str, Callable[..., Balancer]] = {
-    "dwa": DynamicWeightAverage,
+    "dwa": DwaBalancer,
     "famo": FamoBalancer,
     "gradnorm": GradNormBalancer,
     "gradvac": GradVacBalancer,

@@ -1,10 +1,12 @@
-"""The gradient of the sum of the squared losses: each loss counts twice its own size. Report E."""
+"""The gradient of the sum of the squared losses. Report E."""
 
 from collections.abc import Mapping
 
-from minbert.training.balancers.whole_step import WholeStep
+from minbert.training.balancers.deferred import DeferredBalancer
 
 
-class SquaredBalancer(WholeStep):
-    def weigh(self, losses: Mapping[str, float]) -> dict[str, float]:
+class SquaredBalancer(DeferredBalancer):
+    """Minimizes the sum of the squared losses, so each loss is weighted by twice its size."""
+
+    def step_weights(self, losses: Mapping[str, float]) -> dict[str, float]:
         return {task: 2 * loss for task, loss in losses.items()}

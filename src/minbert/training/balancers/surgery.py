@@ -1,6 +1,6 @@
-"""What balancers have in common that correct each task's gradient by those of the others, and add up the results.
+"""The base of balancers that correct each task's gradient by those of the other tasks, and add up the results.
 
-A corrected gradient is a sum of multiples of the gradients, so their inner products are all there is to know.
+A corrected gradient is a linear combination of the tasks' gradients, so their inner products are all it needs.
 
 K tasks of a step.
 """
@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from minbert.training.balancers.per_task import Gradient, PerTask, dot
+from minbert.training.balancers.task_gradients import Gradient, TaskGradientBalancer, dot
 
 
-class Surgery(PerTask):
+class GradientSurgery(TaskGradientBalancer):
     def __init__(self, tasks: Mapping[str, str], seed: int) -> None:
         super().__init__(tasks, seed)
-        # samplers have generators of the bare seed
+        # not the bare seed, which the samplers use
         self.generator = np.random.default_rng([seed, zlib.crc32(b"surgery")])
 
-    def correct(self, one: str, other: str, product: float, norm: float, other_norm: float) -> float:
+    def correction(self, one: str, other: str, product: float, norm: float, other_norm: float) -> float:
         """How much of the other task's gradient to add to this one's, by their inner product and their norms."""
-        raise AssertionError("a balancer by surgery defines correct")
+        raise AssertionError("a balancer by gradient surgery defines correction")
 
     def combine(self, gradients: Mapping[str, Gradient]) -> dict[str, float]:
         tasks, each = list(gradients), list(gradients.values())
@@ -31,13 +31,13 @@ class Surgery(PerTask):
         products_KK += np.triu(products_KK, 1).T
         total_K = np.zeros(len(tasks))
         for i, one in enumerate(tasks):
-            # how often each gradient is in the corrected one
+            # the coefficient of each gradient in the corrected one
             mixed_K = np.eye(len(tasks))[i]
             for j in self.generator.permutation(len(tasks)):
                 if i != j:
                     norm = math.sqrt(max(0.0, mixed_K @ products_KK @ mixed_K))
                     other_norm = math.sqrt(products_KK[j, j])
-                    mixed_K[j] += self.correct(one, tasks[j], float(products_KK[j] @ mixed_K), norm, other_norm)
+                    mixed_K[j] += self.correction(one, tasks[j], float(products_KK[j] @ mixed_K), norm, other_norm)
             total_K += mixed_K
         return dict(zip(tasks, total_K.tolist(), strict=True))
 

@@ -1,12 +1,14 @@
-"""The gradient of the sum of the losses, each times a weight that the recipe gives."""
+"""The gradient of the weighted sum of the losses, with weights from the recipe."""
 
 from collections.abc import Mapping
 
 from minbert.errors import did_you_mean
-from minbert.training.balancers.weighing import Weighing
+from minbert.training.balancers.base import Balancer
 
 
-class WeightedBalancer(Weighing):
+class WeightedBalancer(Balancer):
+    """Multiplies each task's loss by a weight from the recipe."""
+
     def __init__(self, tasks: Mapping[str, str], seed: int, *, weights: dict[str, float]) -> None:
         super().__init__(tasks, seed)
         for name in weights:
@@ -17,7 +19,7 @@ class WeightedBalancer(Weighing):
             raise ValueError(f"there is no weight for the task '{missing[0]}'")
         if min(weights.values()) < 0 or max(weights.values()) == 0:
             raise ValueError("needs weights of 0 or more, and one above 0")
-        self.given = weights
+        self.fixed_weights = weights
 
     def weights(self) -> dict[str, float]:
-        return dict(self.given)
+        return dict(self.fixed_weights)

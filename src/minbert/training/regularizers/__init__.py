@@ -1,4 +1,4 @@
-"""Regularizers: what one task's training has to mind besides its loss."""
+"""Regularizers: penalties added to the loss of one task, or changes to the weights it trains with."""
 
 from collections.abc import Callable
 

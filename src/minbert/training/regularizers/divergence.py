@@ -1,4 +1,4 @@
-"""How far apart the answers of two passes are: KL(P || Q) + KL(Q || P) of probabilities, (p - q)^2 of scores.
+"""How far apart the predictions of two passes are: KL(P || Q) + KL(Q || P) of probabilities, (p - q)^2 of scores.
 
 B examples, O outputs, C labels.
 """
@@ -7,22 +7,22 @@ from torch import Tensor
 
 from minbert.model.losses import Loss
 
-# Probabilities below it count as it: no answer is told apart from another by them.
-LEAST = 1e-12
+# smaller probabilities count as this: differences between them mean nothing
+DIVERGENCE_FLOOR = 1e-12
 
 
 class Divergence:
     def __init__(self, loss: Loss) -> None:
         if not loss.predicts:
-            raise ValueError("compares answers, and this task's loss gives none: take it off this task")
+            raise ValueError("compares predictions, but this task's loss makes none: remove it from this task")
         self.loss = loss
 
     def __call__(self, one_BO: Tensor, other_BO: Tensor) -> Tensor:
-        """The mean over the examples, in both directions alike."""
-        # in double, where 1 - p keeps its digits: answers this close differ in the last ones of fp32
+        """The mean over the examples; symmetric in both arguments."""
+        # in double precision: predictions this close differ only in the last digits of fp32
         p, q = (self.loss.predict(output_BO.double()) for output_BO in (one_BO, other_BO))
         if p.ndim == 1:
             return (p - q).square().mean().float()
-        # both KLs in one sum, of which no term is below 0, so that nothing cancels
-        each_BC = (p - q) * (p.clamp(min=LEAST).log() - q.clamp(min=LEAST).log())
+        # both KLs in one sum whose terms are never negative, so that nothing cancels out
+        each_BC = (p - q) * (p.clamp(min=DIVERGENCE_FLOOR).log() - q.clamp(min=DIVERGENCE_FLOOR).log())
         return each_BC.sum(1).mean().float()

@@ -1,6 +1,6 @@
-"""In each pass a random share of the encoder's matrices has its starting weights: dropout towards theta_0, not 0.
+"""In each pass a random part of the encoder's matrices has its pretrained weights: dropout towards theta_0, not 0.
 
-theta_0 + (theta - theta_0) m, m = 0 with probability `rate`, else 1 / (1 - rate): theta in the mean.
+theta_0 + (theta - theta_0) m, m = 0 with probability `rate`, else 1 / (1 - rate): the expected value is theta.
 Lee, Cho and Kang 2020, https://arxiv.org/abs/1909.11299
 """
 
@@ -16,6 +16,8 @@ from minbert.training.regularizers.base import Regularizer
 
 
 class Mixout(Regularizer):
+    """Randomly resets a fraction of the encoder's weights to their pretrained values in each pass."""
+
     def __init__(self, model: Model, task: str, seed: int, *, rate: float = 0.1) -> None:
         super().__init__(model, task, seed)
         if not 0 < rate < 1:
@@ -31,7 +33,7 @@ class Mixout(Regularizer):
     def weights(self) -> Mapping[str, Tensor]:
         self.generator.to(self.model.device)
         own = {name: self.model.get_parameter(name) for name in self.start}
-        # what is frozen is fixed: nothing blurs it
+        # frozen weights stay as they are
         return {
             name: torch.addcmul(self.start[name], weight - self.start[name], self.generator.mask(weight, self.rate))
             for name, weight in own.items()
@@ -39,10 +41,10 @@ class Mixout(Regularizer):
         }
 
     def state(self) -> dict[str, Any]:
-        return {"noise": self.generator.state(), "start": self.start}
+        return {"generator": self.generator.state(), "start": self.start}
 
     def restore(self, state: dict[str, Any]) -> None:
         self.generator.to(self.model.device)
-        self.generator.restore(state["noise"])
+        self.generator.restore(state["generator"])
         for name, start in state["start"].items():
             self.start[name].copy_(start)

@@ -1,4 +1,4 @@
-"""The encoder's weights are pulled to where they started instead of to 0: weight / 2 * sum of (theta - theta_0)^2.
+"""The encoder's weights are pulled towards their pretrained values: weight / 2 * sum of (theta - theta_0)^2.
 
 L2-SP, Li, Grandvalet and Davoine 2018, https://arxiv.org/abs/1802.01483
 """
@@ -15,6 +15,8 @@ from minbert.training.regularizers.base import Regularizer
 
 
 class TowardsStart(Regularizer):
+    """Pulls the encoder's weights towards their pretrained values instead of towards 0 (L2-SP)."""
+
     def __init__(self, model: Model, task: str, seed: int, *, weight: float = 0.01) -> None:
         super().__init__(model, task, seed)
         if weight <= 0:
@@ -23,7 +25,7 @@ class TowardsStart(Regularizer):
         self.start = {name: parameter.detach().clone() for name, parameter in model.bert.named_parameters()}
 
     def penalty(self, batch: Batch, output_BO: Tensor, loss: Tensor) -> Tensor | None:
-        # mse_loss keeps no copy of the differences for the way back
+        # mse_loss keeps no copy of the differences for the backward pass
         squares = [
             functional.mse_loss(parameter, self.start[name], reduction="sum")
             for name, parameter in self.model.bert.named_parameters()

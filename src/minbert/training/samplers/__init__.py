@@ -1,10 +1,10 @@
-"""Samplers: which tasks the next step trains."""
+"""Samplers: which tasks the next micro-batch trains."""
 
 from collections.abc import Callable
 
 from minbert.training.samplers.annealed import AnnealedSampler
 from minbert.training.samplers.at_once import AtOnceSampler
-from minbert.training.samplers.base import Sampler, Supply
+from minbert.training.samplers.base import Sampler, StageSizes
 from minbert.training.samplers.fixed import FixedSampler
 from minbert.training.samplers.in_turn import InTurnSampler
 from minbert.training.samplers.prioritized import PrioritizedSampler
@@ -23,4 +23,4 @@ SAMPLERS: dict[str, Callable[..., Sampler]] = {
     "square_root": SquareRootSampler,
 }
 
-__all__ = ["SAMPLERS", "Sampler", "Supply"]
+__all__ = ["SAMPLERS", "Sampler", "StageSizes"]

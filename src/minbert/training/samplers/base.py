@@ -1,4 +1,4 @@
-"""What every sampler offers."""
+"""The interface of a sampler: which tasks the next micro-batch trains."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,29 +6,28 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Supply:
-    """What a stage has to draw from."""
+class StageSizes:
+    """How much data a stage has."""
 
-    # task: how many training examples it has, after the stage's cap
-    sizes: Mapping[str, int]
-    # task: how many batches these make
+    # task -> its number of training rows, at most the stage's max_rows_per_task
+    rows: Mapping[str, int]
+    # task -> its number of batches per epoch
     batches: Mapping[str, int]
-    # how many epochs the stage has
     epochs: int
 
 
 class Sampler:
-    # whether it wants to be told the scores on training rows and dev rows after each epoch
+    # whether to call `observe` after each epoch
     wants_scores = False
 
-    def __init__(self, supply: Supply, seed: int) -> None:
-        self.supply = supply
-        self.tasks = list(supply.sizes)
+    def __init__(self, sizes: StageSizes, seed: int) -> None:
+        self.sizes = sizes
+        self.tasks = list(sizes.rows)
 
     @property
-    def draws_an_epoch(self) -> int:
-        """How many draws make an epoch, unless the recipe says how many steps: each example is seen about once."""
-        return sum(self.supply.batches.values())
+    def draws_per_epoch(self) -> int:
+        """How many draws make an epoch (each row about once), unless the recipe sets steps_per_epoch."""
+        return sum(self.sizes.batches.values())
 
     def begin_epoch(self, epoch: int) -> None:
         """Called before the first draw of epoch 1, 2, ... of the stage."""
@@ -38,10 +37,10 @@ class Sampler:
         raise AssertionError("a sampler defines draw")
 
     def observe(self, train: Mapping[str, float], dev: Mapping[str, float]) -> None:
-        """After an epoch, if it `wants_scores`: each task's main metric on training rows and on dev rows."""
+        """Called after an epoch if it `wants_scores`: each task's main metric on training rows and on dev rows."""
 
     def state(self) -> dict[str, Any]:
-        """What it remembers between steps: numbers, texts, lists and dicts of these, and tensors."""
+        """What it remembers between steps: numbers, strings, tensors, and lists and dicts of these."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:

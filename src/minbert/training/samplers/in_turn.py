@@ -1,21 +1,23 @@
-"""All batches of the first task, then all of the second, ...: each epoch anew. Reports B and E."""
+"""All batches of the first task, then all of the second, and so on, in every epoch. Reports B and E."""
 
 from typing import Any
 
 from minbert.errors import did_you_mean
-from minbert.training.samplers.base import Sampler, Supply
+from minbert.training.samplers.base import Sampler, StageSizes
 
 
 class InTurnSampler(Sampler):
-    def __init__(self, supply: Supply, seed: int, *, order: tuple[str, ...] = ()) -> None:
-        """`order`: the tasks, first to last; left out, as the recipe has them."""
-        super().__init__(supply, seed)
+    """Takes all batches of the first task, then all of the second, and so on, in every epoch."""
+
+    def __init__(self, sizes: StageSizes, seed: int, *, order: tuple[str, ...] = ()) -> None:
+        """`order`: the tasks, first to last; by default in the order of the recipe."""
+        super().__init__(sizes, seed)
         for name in order:
             if name not in self.tasks:
                 raise ValueError(f"the stage has no task '{name}'. {did_you_mean(name, self.tasks)}")
         if order and sorted(order) != sorted(self.tasks):
             raise ValueError(f"the order should name each of {', '.join(self.tasks)} once")
-        self.turns = [task for task in order or self.tasks for _ in range(supply.batches[task])]
+        self.turns = [task for task in order or self.tasks for _ in range(sizes.batches[task])]
         self.place = 0
 
     def begin_epoch(self, epoch: int) -> None:

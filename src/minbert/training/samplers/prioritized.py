@@ -1,8 +1,8 @@
 """After each epoch, more of the tasks whose training score is furthest above their dev score.
 
-gap = max(0, train - dev); weight <- a gap / (sum of gaps) + (1 - a) weight, and a goes in a line from `start` to `end`.
-Report A, equation 8. It draws most often what is overfitted most, as the report has it. The report's first term is the
-score on test rows, whose labels nobody has; by its own analysis it means training rows.
+gap = max(0, train - dev); weight <- a gap / (sum of gaps) + (1 - a) weight; a falls linearly from `start` to `end`.
+Report A, equation 8. As in the report, the tasks that overfit most are drawn most often. The report's first term is the
+score on test rows, whose labels are not public; its analysis shows that training rows are meant.
 """
 
 from collections.abc import Mapping
@@ -10,16 +10,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from minbert.training.samplers.base import Supply
-from minbert.training.samplers.weighted import Shares, WeightedSampler, by_size
+from minbert.training.samplers.base import StageSizes
+from minbert.training.samplers.weighted import Probabilities, WeightedSampler, size_probabilities
 
 
 class PrioritizedSampler(WeightedSampler):
+    """After each epoch, draws the tasks more often whose training score is furthest above their dev score."""
+
     wants_scores = True
 
     def __init__(
         self,
-        supply: Supply,
+        sizes: StageSizes,
         seed: int,
         *,
         start: float = 0.5,
@@ -27,22 +29,22 @@ class PrioritizedSampler(WeightedSampler):
         initial: Literal["uniform", "proportional"] = "uniform",
         floor: float = 0.0,
     ) -> None:
-        """`floor`: no task is drawn less often than this."""
-        super().__init__(supply, seed)
+        """`floor`: the lowest probability of a task."""
+        super().__init__(sizes, seed)
         if not (0 <= start <= 1 and 0 <= end <= 1):
             raise ValueError("needs start and end between 0 and 1")
         if floor < 0 or floor * len(self.tasks) >= 1:
-            raise ValueError(f"needs a floor of at least 0 and below 1/{len(self.tasks)}, the even share")
+            raise ValueError(f"needs a floor of at least 0 and below 1/{len(self.tasks)}, the uniform probability")
         self.start, self.end, self.floor = start, end, floor
-        self.weights = by_size(supply.sizes, 1.0 if initial == "proportional" else 0.0)
-        self.shares = lifted(self.weights, floor)
+        self.weights = size_probabilities(sizes.rows, 1.0 if initial == "proportional" else 0.0)
+        self.probabilities = with_floor(self.weights, floor)
         self.updates = 0
 
     def observe(self, train: Mapping[str, float], dev: Mapping[str, float]) -> None:
         # between E epochs there are E - 1 updates
-        done = min(1.0, self.updates / max(1, self.supply.epochs - 2))
+        done = min(1.0, self.updates / max(1, self.sizes.epochs - 2))
         self.updates += 1
-        # what only trains the encoder has no scores, and keeps its weight; max(0, nan) is 0
+        # a task that only trains the encoder has no scores, and keeps its weight; max(0, nan) is 0
         measured = [i for i, task in enumerate(self.tasks) if task in train and task in dev]
         gaps = np.array([max(0.0, train[self.tasks[i]] - dev[self.tasks[i]]) for i in measured])
         if gaps.sum() == 0:
@@ -51,7 +53,7 @@ class PrioritizedSampler(WeightedSampler):
         proposed = gaps / gaps.sum() * self.weights[measured].sum()
         self.weights[measured] = smoothing * proposed + (1 - smoothing) * self.weights[measured]
         self.weights /= self.weights.sum()
-        self.shares = lifted(self.weights, self.floor)
+        self.probabilities = with_floor(self.weights, self.floor)
 
     def state(self) -> dict[str, Any]:
         return super().state() | {"weights": self.weights.tolist(), "updates": self.updates}
@@ -62,8 +64,8 @@ class PrioritizedSampler(WeightedSampler):
         self.updates = state["updates"]
 
 
-def lifted(weights: Shares, floor: float) -> Shares:
-    """Weights below the floor are raised to it, at the cost of what the others have above it."""
+def with_floor(weights: Probabilities, floor: float) -> Probabilities:
+    """Raise weights below the floor to it, and reduce what the others have above it in proportion."""
     above = np.maximum(0.0, weights - floor)
-    shares: Shares = floor + above * (1 - floor * len(weights)) / above.sum()
-    return shares
+    raised: Probabilities = floor + above * (1 - floor * len(weights)) / above.sum()
+    return raised

@@ -3,11 +3,13 @@
 exponent 1: by size; 0.5: by the square root of the size; 0: evenly. Stickland and Murray 2019.
 """
 
-from minbert.training.samplers.base import Supply
-from minbert.training.samplers.weighted import WeightedSampler, by_size
+from minbert.training.samplers.base import StageSizes
+from minbert.training.samplers.weighted import WeightedSampler, size_probabilities
 
 
 class ProportionalSampler(WeightedSampler):
-    def __init__(self, supply: Supply, seed: int, *, exponent: float = 1.0) -> None:
-        super().__init__(supply, seed)
-        self.shares = by_size(supply.sizes, exponent)
+    """Draws tasks at random, in proportion to a power of their number of training rows."""
+
+    def __init__(self, sizes: StageSizes, seed: int, *, exponent: float = 1.0) -> None:
+        super().__init__(sizes, seed)
+        self.probabilities = size_probabilities(sizes.rows, exponent)

@@ -1,13 +1,15 @@
-"""One task after the other, in the recipe's order: small tasks are repeated, large ones cut short."""
+"""One batch of each task in turn, in the order of the recipe: small tasks are repeated, large ones are not used up."""
 
 from typing import Any
 
-from minbert.training.samplers.base import Sampler, Supply
+from minbert.training.samplers.base import Sampler, StageSizes
 
 
 class RoundRobinSampler(Sampler):
-    def __init__(self, supply: Supply, seed: int) -> None:
-        super().__init__(supply, seed)
+    """Takes one batch of each task in turn; small tasks are repeated, large ones are not used up."""
+
+    def __init__(self, sizes: StageSizes, seed: int) -> None:
+        super().__init__(sizes, seed)
         self.turn = 0
 
     def draw(self) -> tuple[str, ...]:

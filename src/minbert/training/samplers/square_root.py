@@ -1,10 +1,12 @@
 """A task is drawn in proportion to the square root of its number of training examples. Stickland and Murray 2019."""
 
-from minbert.training.samplers.base import Supply
-from minbert.training.samplers.weighted import WeightedSampler, by_size
+from minbert.training.samplers.base import StageSizes
+from minbert.training.samplers.weighted import WeightedSampler, size_probabilities
 
 
 class SquareRootSampler(WeightedSampler):
-    def __init__(self, supply: Supply, seed: int) -> None:
-        super().__init__(supply, seed)
-        self.shares = by_size(supply.sizes, 0.5)
+    """Draws tasks at random, in proportion to the square root of their number of training rows."""
+
+    def __init__(self, sizes: StageSizes, seed: int) -> None:
+        super().__init__(sizes, seed)
+        self.probabilities = size_probabilities(sizes.rows, 0.5)

@@ -1,4 +1,4 @@
-"""What samplers that draw one task at random have in common: how often which, and a generator of their own."""
+"""The base of samplers that draw one task at random: the probability of each, and a random generator."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,36 +6,36 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from minbert.training.samplers.base import Sampler, Supply
+from minbert.training.samplers.base import Sampler, StageSizes
 
-Shares = npt.NDArray[np.float64]
+Probabilities = npt.NDArray[np.float64]
 
 
 class WeightedSampler(Sampler):
-    """`shares`: the probability of each task, in the order of `tasks`; evenly until a subclass says otherwise."""
+    """`probabilities`: of each task, in the order of `tasks`; uniform until a subclass sets them."""
 
-    shares: Shares
+    probabilities: Probabilities
 
-    def __init__(self, supply: Supply, seed: int) -> None:
-        super().__init__(supply, seed)
+    def __init__(self, sizes: StageSizes, seed: int) -> None:
+        super().__init__(sizes, seed)
         self.generator = np.random.default_rng(seed)
-        self.shares = np.full(len(self.tasks), 1 / len(self.tasks))
+        self.probabilities = np.full(len(self.tasks), 1 / len(self.tasks))
 
     def draw(self) -> tuple[str, ...]:
-        return (self.tasks[int(self.generator.choice(len(self.tasks), p=self.shares))],)
+        return (self.tasks[int(self.generator.choice(len(self.tasks), p=self.probabilities))],)
 
     def state(self) -> dict[str, Any]:
-        # the shares too: they may have been set when the epoch began, before the place to go on from
-        return {"generator": self.generator.bit_generator.state, "shares": self.shares.tolist()}
+        # the probabilities too: they may have been set at the start of the epoch, before the step to resume from
+        return {"generator": self.generator.bit_generator.state, "probabilities": self.probabilities.tolist()}
 
     def restore(self, state: dict[str, Any]) -> None:
         self.generator.bit_generator.state = state["generator"]
-        self.shares = np.array(state["shares"])
+        self.probabilities = np.array(state["probabilities"])
 
 
-def by_size(sizes: Mapping[str, int], exponent: float) -> Shares:
+def size_probabilities(rows: Mapping[str, int], exponent: float) -> Probabilities:
     """N^exponent / sum of N^exponent."""
-    logs = exponent * np.log([float(size) for size in sizes.values()])
-    weights = np.exp(logs - logs.max())  # the same shares as N^exponent, which could overflow
-    shares: Shares = weights / weights.sum()
-    return shares
+    logs = exponent * np.log([float(size) for size in rows.values()])
+    weights = np.exp(logs - logs.max())  # the same as N^exponent, which could overflow
+    result: Probabilities = weights / weights.sum()
+    return result

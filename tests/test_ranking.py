@@ -1,7 +1,7 @@
-"""Predictions read back, and what is said of recipes by them: runs written by the very functions that write them."""
+"""Predictions read back, and recipes compared by them; runs are written by the functions that training uses."""
 
 import json
-from collections.abc import Callable
+import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 import tomli_w
 
-from minbert.comparison.contrasts import Question, differences_between, gains, transfers
-from minbert.comparison.ranking import Ranking, band, rank_systems
+from minbert.comparison.contrasts import Question, differences_between, sharing_gains, task_transfers
+from minbert.comparison.ranking import Ranking, rank_systems
 from minbert.comparison.results import BETTER, NO_EVIDENCE, OVERALL, WORSE, TrialCost, TrialResult
+from minbert.comparison.training_curves import curve_over_seeds
 from minbert.config.task import Task
 from minbert.data.dataset import Dataset
 from minbert.data.metrics import overall, score
 from minbert.errors import UserError
-from minbert.inference.formats import write_predictions
 from minbert.runs.directory import read_run
-from minbert.runs.predictions import read_dev_predictions
+from minbert.runs.predictions import read_dev_predictions, write_dev_predictions
 from tests.workbench import demo_recipe, run_all
 
 ROWS = 200
@@ -46,7 +46,7 @@ def write_run(folder: Path, task: Task, answers: Any, labels: Any = None, texts:
     (folder / "tasks" / f"{task.name}.toml").write_text(tomli_w.dumps(task.as_settings()), encoding="utf-8")
     count = len(labels)
     examples = Dataset((texts[:count],) * len(task.text), labels, [str(i) for i in range(count)], [], Path())
-    write_predictions(folder / "predictions" / f"{task.name}-dev.csv", task, examples, answers)
+    write_dev_predictions(folder / "predictions", task, examples, np.asarray(answers, dtype=np.float32))
 
 
 def train(folder: Path, label: str, seed: int, skills: dict[str, float], **recipe: Any) -> TrialResult:
@@ -78,7 +78,15 @@ SKILLS = {"plain": (0.7, 0.3), "strong": (0.95, 0.6), "weak": (0.5, 0.1), "like-
 def comparison(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[TrialResult]]:
     folder = tmp_path_factory.mktemp("comparison")
     results = [
-        train(folder, label, seed, {"mood": mood, "like": like}, rate=mood, share=seed / 10, heads={"mood": label})
+        train(
+            folder,
+            label,
+            seed,
+            {"mood": mood, "like": like},
+            rate=mood,
+            epoch_fraction=(seed + 1) / 10,
+            heads={"mood": label},
+        )
         for label, (mood, like) in SKILLS.items()
         for seed in range(3)
     ]
@@ -101,8 +109,9 @@ def test_scores_from_a_runs_predictions_are_the_runs_own(tiny: Path, tmp_path: P
     for name, found in scores.items():
         read = read_dev_predictions(tmp_path / "run", name)
         kinds.add(read.task.kind)
-        # scores are written with four digits, probabilities with six; ranks may meet in the fourth
-        assert score(read.task, read.answers, read.labels) == pytest.approx(found, abs=2e-3 if "mse" in found else 1e-6)
+        # the run computes with single precision, statistics with double
+        assert score(read.task, read.answers, read.labels) == pytest.approx(found, abs=1e-6)
+        assert score(read.task, read.answers.astype(np.float32), read.labels) == found
         assert len(read.ids) == len(read.labels) == len(read.texts[0])
     assert kinds == {"classify", "score"}
 
@@ -111,60 +120,88 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
     texts = ["a, b", 'say "no"', "two\nlines", "old\rlines", " spaced ", "NA", "nan"]
     # the user has taken one of our names
     task = replace(MOOD, text=("prediction",))
-    answers = np.array([[0.25, 0.75]] * 6 + [[0.9999999, 1e-7]])
+    answers = np.array([[0.25, 0.75]] * 6 + [[1 - 1e-9, 1e-9]], dtype=np.float32)
     write_run(tmp_path, task, answers, np.array([0, 1, 0, 1, 0, 1, 0]), texts)
     read = read_dev_predictions(tmp_path, "mood")
     assert read.texts == (texts,) and read.ids == ["0", "1", "2", "3", "4", "5", "6"]
     assert read.labels.tolist() == [0, 1, 0, 1, 0, 1, 0]
-    # what is 0 in six digits is not impossible
-    assert read.answers == pytest.approx(answers, abs=1e-6) and read.answers.min() > 0
+    # exactly, where the .csv has 0.0
+    assert (read.answers == answers).all() and read.answers.dtype == np.float64
+    assert (tmp_path / "predictions/mood-dev.csv").read_text(encoding="utf-8").endswith(",1.0,1.0,0.0\n")
 
 
-def test_answers_stay_what_they_were_though_rounded_probabilities_are_equal(tmp_path: Path) -> None:
+def test_predictions_differ_where_rounded_probabilities_are_equal(tmp_path: Path) -> None:
     answers = np.array([[0.4999999, 0.5000001], [0.5000001, 0.4999999]])
     write_run(tmp_path, MOOD, answers, np.array([1, 0]))
     assert read_dev_predictions(tmp_path, "mood").answers.argmax(1).tolist() == [1, 0]
 
 
-def last_line(change: Callable[[str], str]) -> Callable[[str], str]:
-    def changed(text: str) -> str:
-        *lines, last = text.splitlines()
-        return "\n".join([*lines, change(last)])
-
-    return changed
+def change_arrays(path: Path, **changed: Any) -> None:
+    """Write the file again with other arrays; None leaves one out."""
+    with np.load(path) as archive:
+        arrays = {name: archive[name] for name in archive.files} | changed
+    np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("changed", "message"),
     [
-        (last_line(lambda line: line), "its last line has no end"),
-        (last_line(lambda line: line[: len(line) // 2] + "\n"), "not whole"),
-        (last_line(lambda line: line + ",1\n"), "not whole: .*Expected 7 columns, got 8"),
-        (last_line(lambda line: line.replace("0.2", "x") + "\n"), "not whole: .*'x'"),
-        (last_line(lambda line: line.replace("0.2", "nan") + "\n"), "row 200: the answer or the label is not a number"),
-        (last_line(lambda line: line.replace("good", "fine") + "\n"), "'fine' is not a label of task 'mood'"),
-        (lambda text: text.replace(",p_good", ""), "has the columns id, text, mood, prediction, probability, p_bad; "),
-        (lambda text: text.replace("id,text", "id,words", 1), "has the columns id, words"),
-        (lambda text: text.splitlines()[0] + "\n", "has no rows"),
-        (lambda text: "", "its last line has no end"),
+        ({"predictions": np.full((ROWS, 2), np.nan)}, "row 1: the prediction or the label is not a number"),
+        ({"predictions": np.ones((ROWS, 3))}, r"has predictions of shape \(200, 3\); task 'mood' with 200 labels"),
+        ({"predictions": np.ones((0, 2)), "labels": np.ones(0, int)}, "has no rows"),
+        ({"labels": np.full(ROWS, 2)}, "has labels from 2 to 2; task 'mood' has 2"),
+        (
+            {"labels": np.zeros(ROWS - 1, int), "predictions": np.ones((ROWS - 1, 2))},
+            "has 199 labels and 200, 200 texts",
+        ),
+        ({"labels": None}, "damaged: .*labels"),
+        ({"texts_0_lengths": np.ones(ROWS, int)}, "damaged: texts_0 has"),
+        ({"ids_bytes": np.full(490, 255, np.uint8)}, "damaged: .*utf-8"),
+        ({"labels": np.array([{}] * ROWS)}, "damaged: .*allow_pickle"),
     ],
 )
-def test_torn_files_are_refused_with_the_next_step(tmp_path: Path, change: Callable[[str], str], message: str) -> None:
+def test_predictions_that_do_not_fit_the_task_are_refused(tmp_path: Path, changed: Any, message: str) -> None:
     write_run(tmp_path, MOOD, answers_of(MOOD, 1.0, 0))
-    path = tmp_path / "predictions/mood-dev.csv"
-    path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
-    with pytest.raises(UserError, match=f"mood-dev.csv: .*{message}") as wrong:
+    change_arrays(tmp_path / "predictions/mood-dev.npz", **changed)
+    with pytest.raises(UserError, match=f"mood-dev.npz: .*{message}") as wrong:
         read_dev_predictions(tmp_path, "mood")
     assert "minbert train" in wrong.value.next_step
+
+
+def test_a_damaged_file_is_refused_with_the_next_step(tmp_path: Path) -> None:
+    """Truncated anywhere, emptied, replaced by a pickle, or with any one byte of the data changed."""
+    write_run(tmp_path, MOOD, answers_of(MOOD, 1.0, 0))
+    path = tmp_path / "predictions/mood-dev.npz"
+    whole = path.read_bytes()
+    place = whole.index(answers_of(MOOD, 1.0, 0).astype(np.float32).tobytes())
+    damaged = [whole[:length] for length in range(0, len(whole), 997)]
+    damaged += [whole[:-1], pickle.dumps({"predictions": 1}), bytes(len(whole))]
+    damaged += [whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :] for at in range(place, place + 8 * ROWS, 101)]
+    for content in damaged:
+        path.write_bytes(content)
+        with pytest.raises(UserError, match=r"mood-dev\.npz: damaged: ") as wrong:
+            read_dev_predictions(tmp_path, "mood")
+        assert "minbert train" in wrong.value.next_step
+    path.write_bytes(whole)
+    assert read_dev_predictions(tmp_path, "mood").ids[-1] == "199"
+
+
+def test_ids_and_texts_of_any_length_cost_their_own_bytes(tmp_path: Path) -> None:
+    # in one of numpy's own arrays each of them would be as wide as the longest, and lose its last character
+    texts = ["x" * 100_000, "", "é\0", *["short"] * 97]
+    write_run(tmp_path, MOOD, np.full((100, 2), 0.5), LABELS["mood"][:100], texts)
+    assert read_dev_predictions(tmp_path, "mood").texts == (texts,)
+    assert (tmp_path / "predictions/mood-dev.npz").stat().st_size < 110_000
 
 
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     write_run(tmp_path, MOOD, answers_of(MOOD, 1.0, 0))
     with pytest.raises(UserError, match="has no task 'like'"):
         read_dev_predictions(tmp_path, "like")
-    (tmp_path / "predictions/mood-dev.csv").unlink()
-    with pytest.raises(UserError, match="no such file, so the run's answers are not known"):
+    (tmp_path / "predictions/mood-dev.npz").unlink()
+    with pytest.raises(UserError, match="no such file, so the run's predictions are not known") as wrong:
         read_dev_predictions(tmp_path, "mood")
+    assert "minbert train" in wrong.value.next_step
 
 
 # ---- a whole comparison -------------------------------------------------------------------------------
@@ -192,8 +229,7 @@ def test_a_difference_is_that_of_the_means_with_more_being_better(
     accuracy, errors = by_label["strong"].differences["mood.accuracy"], by_label["strong"].differences["like.mse"]
     assert accuracy.value == pytest.approx(strong["mood.accuracy"].mean - plain["mood.accuracy"].mean)
     assert accuracy.errors_removed == pytest.approx(accuracy.value / (1 - plain["mood.accuracy"].mean))
-    # predictions have four digits
-    assert errors.value == pytest.approx(plain["like.mse"].mean - strong["like.mse"].mean, abs=1e-4)
+    assert errors.value == pytest.approx(plain["like.mse"].mean - strong["like.mse"].mean, abs=1e-6)
     assert errors.errors_removed is None and errors.low < errors.value < errors.high
     first = next(each for each in comparison[1] if (each.label, each.seed) == ("plain", 0))
     assert plain[OVERALL].values[0] == pytest.approx(overall(first.scores, TASKS))
@@ -209,7 +245,7 @@ def test_the_order_of_the_results_changes_nothing(
 
 def test_what_a_recipe_has_that_the_baseline_has_not(verdicts: Ranking) -> None:
     by_label = {each.label: each for each in verdicts.systems}
-    # neither seed nor share, nor what it says about itself
+    # neither the seed nor the fraction of an epoch, nor the description
     assert by_label["strong"].changes == (("rate", "0.7", "0.95"), ("heads.mood", "plain", "strong"))
     assert by_label["plain"].changes == () and by_label["strong"].about == "strong"
 
@@ -228,12 +264,12 @@ def test_costs_and_curves_are_means_over_seeds(verdicts: Ranking) -> None:
 
 def test_seeds_that_were_measured_at_other_steps_are_read_between_them() -> None:
     # the first is 1 at step 10; after step 20 there is only the other
-    curve = band([{0: 0.0, 20: 2.0}, {0: 0.0, 10: 3.0, 30: 3.0}])
+    curve = curve_over_seeds([{0: 0.0, 20: 2.0}, {0: 0.0, 10: 3.0, 30: 3.0}])
     assert curve.steps == (0, 10, 20, 30) and curve.mean == (0, 2, 2.5, 3)
     assert curve.high[3] - curve.low[3] == 0
 
 
-def test_failed_and_missing_cells_are_left_out_and_named(comparison: tuple[Path, list[TrialResult]]) -> None:
+def test_failed_and_missing_trials_are_left_out_and_named(comparison: tuple[Path, list[TrialResult]]) -> None:
     folder, results = comparison
     changed = []
     for each in results:
@@ -313,8 +349,8 @@ def test_gains_and_transfers(comparison: tuple[Path, list[TrialResult]]) -> None
     folder, results = comparison
     plain, strong = ([each for each in results if each.label == label] for label in ("plain", "strong"))
     failed = [replace(each, state="failed") for each in plain]
-    found = gains({"mood": plain, "like": failed}, strong, TASKS, folder)
+    found = sharing_gains({"mood": plain, "like": failed}, strong, TASKS, folder)
     assert [each.task for each in found] == ["mood"] and found[0].difference.result == BETTER
     assert found[0].together.mean - found[0].alone.mean == pytest.approx(found[0].difference.value)
-    (moved,) = transfers({"mood": strong}, {("like", "mood", "then"): plain}, TASKS, folder)
+    (moved,) = task_transfers({"mood": strong}, {("like", "mood", "then"): plain}, TASKS, folder)
     assert (moved.source, moved.target, moved.how, moved.difference.result) == ("like", "mood", "then", WORSE)

@@ -1,4 +1,4 @@
-"""One number a task that a balancer learns, with an Adam of its own."""
+"""One number per task that a balancer learns, with its own Adam optimizer."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -7,13 +7,13 @@ import torch
 from torch import nn
 
 
-class Learned:
-    """A parameter a task: what is not in a step keeps its number and its moments."""
+class LearnedScalars:
+    """Task -> number. A task that is not in a step keeps its number and its moments."""
 
-    def __init__(self, tasks: Iterable[str], start: float, learning_rate: float, decay: float = 0.0) -> None:
+    def __init__(self, tasks: Iterable[str], initial: float, learning_rate: float, decay: float = 0.0) -> None:
         if learning_rate <= 0 or decay < 0:
             raise ValueError("needs learning_rate > 0 and decay >= 0")
-        self.parameters = {task: nn.Parameter(torch.tensor(start, dtype=torch.float64)) for task in tasks}
+        self.parameters = {task: nn.Parameter(torch.tensor(initial, dtype=torch.float64)) for task in tasks}
         self.adam = torch.optim.Adam(self.parameters.values(), lr=learning_rate, weight_decay=decay)
 
     def __getitem__(self, task: str) -> float:
@@ -22,7 +22,8 @@ class Learned:
     def __setitem__(self, task: str, value: float) -> None:
         self.parameters[task].data.fill_(value)
 
-    def descend(self, gradients: Mapping[str, float]) -> None:
+    def update(self, gradients: Mapping[str, float]) -> None:
+        """One Adam step of the tasks that have a gradient."""
         for task, gradient in gradients.items():
             self.parameters[task].grad = torch.tensor(gradient, dtype=torch.float64)
         self.adam.step()

@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from minbert.comparison.results import TrialResult
-from minbert.comparison.transfer import Variant, alone, does_sharing_help, labels_of, pair, sharing_variants, then
+from minbert.comparison.transfer import (
+    LabeledRecipe,
+    measure_transfer,
+    pair_recipe,
+    sequential_recipe,
+    single_task_recipe,
+    transfer_labels,
+    transfer_recipes,
+)
 from minbert.config.loading import read_recipe, recipe_from, shipped_recipes
 from minbert.config.recipe import Recipe, Stage
 from minbert.errors import UserError
@@ -56,8 +64,8 @@ def rich(**changes: Any) -> Recipe:
     return recipe_from(RICH | changes, "rich.toml")
 
 
-def variants(recipe: Recipe) -> list[Variant]:
-    return sharing_variants(Variant("all", recipe), matrix=True)
+def variants(recipe: Recipe) -> list[LabeledRecipe]:
+    return transfer_recipes(LabeledRecipe("all", recipe), matrix=True)
 
 
 def resolved(recipe: Recipe) -> Recipe:
@@ -78,8 +86,8 @@ def test_three_tasks_make_twelve_trainings_beside_the_recipe_itself() -> None:
         "quora then sst", "sts then sst", "sst then quora", "sts then quora", "sst then sts", "quora then sts",
     ]  # fmt: skip
     # each task has as much of the budget as in the recipe itself
-    assert [variant.part for variant in found] == [1 / 3] * 3 + [2 / 3] * 9
-    some = sharing_variants(Variant("all", read_recipe("baseline")), matrix=False)
+    assert [variant.budget_fraction for variant in found] == [1 / 3] * 3 + [2 / 3] * 9
+    some = transfer_recipes(LabeledRecipe("all", read_recipe("baseline")), matrix=False)
     assert some == found[:3]
 
 
@@ -101,7 +109,7 @@ def test_every_variant_of_every_shipped_recipe_resolves(name: str) -> None:
 
 def test_what_is_said_of_other_tasks_is_gone_and_all_else_stays() -> None:
     recipe = rich()
-    variant = alone(recipe, "quora")
+    variant = single_task_recipe(recipe, "quora")
     assert variant.label == "alone: quora"
     expected = replace(
         recipe,
@@ -123,11 +131,11 @@ def test_what_is_said_of_other_tasks_is_gone_and_all_else_stays() -> None:
 
 def test_where_nothing_of_the_mix_counts_the_overall_score_does() -> None:
     # a model chosen by 0 times its score would be the first one
-    assert resolved(alone(rich(), "sts").recipe).selection.mix == {}
+    assert resolved(single_task_recipe(rich(), "sts").recipe).selection.mix == {}
 
 
 def test_two_tasks_keep_the_stages_of_either() -> None:
-    recipe = resolved(pair(rich(), "sst", "quora").recipe)
+    recipe = resolved(pair_recipe(rich(), "sst", "quora").recipe)
     assert [stage.tasks for stage in recipe.stages] == [("sst", "quora"), ("sst", "quora")]
     assert [stage.sampler for stage in recipe.stages] == [
         {"name": "in_turn", "order": ["quora", "sst"]},
@@ -137,7 +145,7 @@ def test_two_tasks_keep_the_stages_of_either() -> None:
 
 
 def test_one_after_the_other_is_chosen_by_the_last_and_not_stopped_before_it() -> None:
-    recipe = resolved(then(rich(), "sst", "sts").recipe)
+    recipe = resolved(sequential_recipe(rich(), "sst", "sts").recipe)
     assert [(stage.tasks, stage.epochs, stage.trainable) for stage in recipe.stages] == [
         (("sst",), 2, "all"),
         (("sst",), 1, "top 1"),
@@ -146,7 +154,7 @@ def test_one_after_the_other_is_chosen_by_the_last_and_not_stopped_before_it() -
     assert list(recipe.tasks) == ["sst", "sts"]
     assert recipe.selection.mix == {"sts.pearson": 1.0}
     assert recipe.selection.patience is None
-    assert resolved(then(rich(), "sts", "quora").recipe).selection.mix == {"quora.f1": 0.5}
+    assert resolved(sequential_recipe(rich(), "sts", "quora").recipe).selection.mix == {"quora.f1": 0.5}
 
 
 def test_what_only_trains_can_be_a_source_and_no_target() -> None:
@@ -154,12 +162,12 @@ def test_what_only_trains_can_be_a_source_and_no_target() -> None:
     assert [stage.tasks for stage in resolved(found["words then sst"]).stages][:2] == [("words",), ("sst",)]
     # no stage has both, so that one with the other would be one after the other
     assert not {label for label in found if "words" in label} - {"words then sst", "words then quora", "words then sts"}
-    with pytest.raises(UserError, match="the task 'words' only trains the encoder"):
-        alone(rich(), "words")
+    with pytest.raises(UserError, match="task 'words' only trains the encoder"):
+        single_task_recipe(rich(), "words")
     with pytest.raises(UserError, match="only trains the encoder"):
-        then(rich(), "sst", "words")
+        sequential_recipe(rich(), "sst", "words")
     with pytest.raises(UserError, match="no stage trains both 'sst' and 'words'"):
-        pair(rich(), "sst", "words")
+        pair_recipe(rich(), "sst", "words")
     # where they are in one stage
     mixed = recipe_from(RICH | {"stages": [{}], "balancer": "pcgrad"}, "mixed.toml")
     assert "sst with words" in [variant.label for variant in variants(mixed)]
@@ -168,17 +176,17 @@ def test_what_only_trains_can_be_a_source_and_no_target() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: alone(rich(), "quara"), r"rich.toml: has no task 'quara'. Did you mean 'quora'\?"),
-        (lambda: pair(rich(), "sst", "sst"), "'sst' cannot be shared with itself"),
-        (lambda: variants(read_recipe("papers/b-cross-encoding/single-sst")), "has one task, and nothing to share"),
-        (lambda: alone(rich(stages=[{"tasks": ["quora"]}]), "sst"), "no stage trains sst"),
+        (lambda: single_task_recipe(rich(), "quara"), r"rich.toml: has no task 'quara'. Did you mean 'quora'\?"),
+        (lambda: pair_recipe(rich(), "sst", "sst"), "'sst' cannot be shared with itself"),
+        (lambda: variants(read_recipe("papers/b-cross-encoding/single-sst")), "has only one task"),
+        (lambda: single_task_recipe(rich(stages=[{"tasks": ["quora"]}]), "sst"), "no stage trains sst"),
         (
-            lambda: alone(rich(balancer={"name": "weighted", "weights": {"sst": 0, "quora": 1}}), "sst"),
+            lambda: single_task_recipe(rich(balancer={"name": "weighted", "weights": {"sst": 0, "quora": 1}}), "sst"),
             r"\(alone: sst\): the balancer gives no weight to sst",
         ),
         (
             lambda: variants(recipe_from({"tasks": dict.fromkeys("ab", RICH["tasks"]["words"])}, "w.toml")),
-            "w.toml: none of its tasks is trained and answers",
+            "w.toml: none of its tasks is both trained and scored",
         ),
     ],
 )  # fmt: skip
@@ -199,22 +207,24 @@ def test_a_task_that_no_stage_trains_is_no_part_of_it() -> None:
 
 def trained(recipe: Recipe) -> list[Step]:
     ready = prepare(recipe, None)
-    return list(Loop(ready.model, ready.learning))
+    return list(Loop(ready.model, ready.setup))
 
 
 def test_the_source_is_trained_first_and_the_target_after_it(tiny: Path) -> None:
     recipe = demo_recipe(tiny, "tasks.paraphrase.shared_layer=pairs", "tasks.sentiment.shared_layer=pairs", steps=2)
-    steps = trained(then(recipe, "paraphrase", "sentiment").recipe)
+    steps = trained(sequential_recipe(recipe, "paraphrase", "sentiment").recipe)
     assert [list(step.losses) for step in steps] == [["paraphrase"]] * 2 + [["sentiment"]] * 2
-    assert [list(step.losses) for step in trained(alone(recipe, "sentiment").recipe)] == [["sentiment"]] * 2
-    both = trained(pair(recipe, "paraphrase", "sentiment").recipe)
+    assert [list(step.losses) for step in trained(single_task_recipe(recipe, "sentiment").recipe)] == [
+        ["sentiment"]
+    ] * 2
+    both = trained(pair_recipe(recipe, "paraphrase", "sentiment").recipe)
     assert [list(step.losses) for step in both] == [["sentiment"], ["paraphrase"]]
 
 
 def test_a_teacher_of_all_tasks_teaches_one_alone(tiny: Path, tmp_path: Path) -> None:
     run_all(demo_recipe(tiny, "selection.eval_rows=6", steps=1), tmp_path / "teacher")
     recipe = demo_recipe(tiny, f'stages.0.distillation={{teachers = ["{tmp_path / "teacher"}"]}}', steps=1)
-    assert [list(step.losses) for step in trained(alone(recipe, "paraphrase").recipe)] == [["paraphrase"]]
+    assert [list(step.losses) for step in trained(single_task_recipe(recipe, "paraphrase").recipe)] == [["paraphrase"]]
 
 
 # ---- what came of it ----------------------------------------------------------------------------------
@@ -223,7 +233,7 @@ def test_a_teacher_of_all_tasks_teaches_one_alone(tiny: Path, tmp_path: Path) ->
 def test_each_question_has_the_one_training_that_answers_it() -> None:
     recipe = read_recipe("baseline")
     labels = [variant.label for variant in variants(recipe)]
-    found = labels_of(labels, "baseline", list(recipe.tasks))
+    found = transfer_labels(labels, "baseline", list(recipe.tasks))
     # six ordered pairs, with each other and one after the other
     assert len(found) == 12
     # a pair answers for both of its tasks
@@ -237,25 +247,25 @@ def test_of_two_tasks_the_recipe_is_the_pair() -> None:
     recipe = read_recipe("baseline", ['tasks=["sst", "sts"]'])
     labels = [variant.label for variant in variants(recipe)]
     assert labels == ["alone: sst", "alone: sts", "sts then sst", "sst then sts"]
-    found = labels_of([*labels, "mine"], "mine", ["sst", "sts"])
+    found = transfer_labels([*labels, "mine"], "mine", ["sst", "sts"])
     assert found["sst", "sts", "with"] == found["sts", "sst", "with"] == "mine"
 
 
 def test_what_was_not_trained_answers_nothing() -> None:
-    found = labels_of(["alone: sst", "sst with quora", "sts then quora"], "all", ["sst", "quora", "sts"])
+    found = transfer_labels(["alone: sst", "sst with quora", "sts then quora"], "all", ["sst", "quora", "sts"])
     assert found == {("quora", "sst", "with"): "sst with quora"}
 
 
 def test_results_become_gains_and_transfers(tiny: Path, tmp_path: Path) -> None:
     recipe = demo_recipe(tiny, "tasks.similarity=false", "selection.eval_rows=6", steps=1)
-    everything = [Variant("both", recipe), *sharing_variants(Variant("both", recipe), matrix=True)]
+    everything = [LabeledRecipe("both", recipe), *transfer_recipes(LabeledRecipe("both", recipe), matrix=True)]
     results = []
     for number, variant in enumerate(everything):
         run = str(number)
         _, finished = run_all(variant.recipe, tmp_path / run)
         results.append(TrialResult(run, variant.label, 0, "finished", "", finished.scores, run=run))
     tasks = recipe.read_tasks()
-    won, moved = does_sharing_help(results, "both", list(recipe.tasks), tasks, tmp_path)
+    won, moved = measure_transfer(results, "both", list(recipe.tasks), tasks, tmp_path)
     scores = {(each.label, task): each.scores[task][tasks[task].metric] for each in results for task in each.scores}
     assert [gain.task for gain in won] == ["sentiment", "paraphrase"]
     for gain in won:
