@@ -221,6 +221,7 @@ def test_results_csv_has_one_row_per_recipe_and_measure(tmp_path: Path) -> None:
     found = {(row["recipe"], row["measure"]): row for row in rows}
     smart = found["smart", "overall"]
     assert float(smart["difference"]) == -0.0018 and smart["difference_result"] == NO_EVIDENCE
+    assert smart["trainable_parameters"] == smart["parameters"] == "22720000"
     assert float(smart["mean"]) == pytest.approx(0.7615) and smart["seeds"] == "5" and float(smart["memory"]) == 2.31e9
     assert found["baseline", "overall"]["difference"] == "" and found[HOSTILE, "overall"]["seeds"] == "5"
     assert found["never trained", "overall"]["mean"] == "" and found["never trained", "overall"]["seeds"] == "0"
