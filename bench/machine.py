@@ -12,9 +12,8 @@ import numpy as np
 import torch
 
 from bench.row import version_of
+from minbert.encoder.precision import best_dtype
 
-# with one of these, bf16 products are faster than fp32 products
-BF16_UNITS = ("amx_bf16", "avx512_bf16", "bf16")
 VNNI_UNITS = ("avx512_vnni", "avx_vnni", "amx_int8")
 TELLING = ("avx2", "avx512_f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_bf16", "amx_int8", "neon", "bf16")
 # seconds per product, and the minimum number of repetitions
@@ -32,7 +31,8 @@ def capabilities() -> Mapping[str, Any]:
 
 
 def has_bf16() -> bool:
-    return any(capabilities().get(unit) for unit in BF16_UNITS)
+    """Whether the processor multiplies bf16 faster than fp32; some list units whose use ends the process."""
+    return best_dtype("auto", torch.device("cpu")) == torch.bfloat16
 
 
 def has_vnni() -> bool:
