@@ -1,5 +1,5 @@
-"""minbert and its peers, measured side by side: `make bench`, or `python -m bench --help`.
+"""Benchmarks of minbert and its peers: `make bench`, or `python -m bench --help`.
 
-`ours.py` is the only file that knows minbert, `peers.py` and `backends.py` the only ones that know the peers.
-`learning.py`, `answering.py`, `costs.py` and `matrix.py` say what is compared; `row.py` keeps the results.
+Only `ours.py` (and the separate `techniques.py`) imports minbert; only `peers.py` and `backends.py` import the peers.
+`training.py`, `inference.py`, `costs.py` and `matrix.py` define what is compared; `row.py` stores the results.
 """

@@ -1,7 +1,8 @@
-"""One epoch by minbert and by a plain transformers loop, over some seeds: do the dev scores agree?
+"""Do minbert and a plain transformers loop reach the same dev scores after one epoch, over several seeds?
 
 python -m bench.agreement --data-root DATA --task sst --seeds 3
-Same weights, pooler, linear head, batch size, learning rate and schedule; other dropout masks and orders.
+Both use the same weights, pooler, linear head, batch size, learning rate and schedule. Dropout masks and the order of
+the rows differ.
 """
 
 import argparse
@@ -25,7 +26,7 @@ def our_scores(folder: Path, backbone: Path, task: TaskRows, seed: int) -> dict[
         "backbone": str(backbone.resolve()),
         "seed": seed,
         "tasks": {task.name: {"task": f"{task.name}.toml", "batch_size": BATCH, "pooling": "pooler"}},
-        "optimizer": {"learning_rate": peers.LEARNING_RATE, "warmup": 0.0},
+        "optimizer": {"learning_rate": peers.LEARNING_RATE, "warmup_ratio": 0.0},
         "stages": [{"epochs": 1}],
     }
     path.write_text(tomli_w.dumps(recipe), encoding="utf-8")
@@ -33,7 +34,7 @@ def our_scores(folder: Path, backbone: Path, task: TaskRows, seed: int) -> dict[
     return ours.whole_run(path, folder / "run").scores[task.name]
 
 
-def their_answers(backbone: Path, task: TaskRows, seed: int) -> "np.ndarray[tuple[int, ...], np.dtype[np.float32]]":
+def their_predictions(backbone: Path, task: TaskRows, seed: int) -> "np.ndarray[tuple[int, ...], np.dtype[np.float32]]":
     torch.manual_seed(seed)
     training = peers.Training(backbone, {task.name: task})
     order = np.random.default_rng(seed).permutation(len(task.train.texts[0]))
@@ -42,7 +43,7 @@ def their_answers(backbone: Path, task: TaskRows, seed: int) -> "np.ndarray[tupl
         for group in training.optimizers[task.name].param_groups:
             group["lr"] = peers.LEARNING_RATE * (1 - done / len(batches))
         training.step(task.name, rows)
-    return peers.answers(training.models[task.name], backbone, task)
+    return peers.predictions(training.models[task.name], backbone, task)
 
 
 def main() -> None:
@@ -50,16 +51,16 @@ def main() -> None:
     options.add_argument("--data-root", type=Path, default=Path("data"))
     options.add_argument("--task", default="sst")
     options.add_argument("--seeds", type=int, default=3)
-    given = options.parse_args()
-    task, backbone = ours.read_standard(given.data_root)[given.task], ours.backbone_folder()
+    chosen = options.parse_args()
+    task, backbone = ours.read_standard(chosen.data_root)[chosen.task], ours.backbone_folder()
     found: dict[str, list[float]] = {"minbert": [], "transformers": []}
     with tempfile.TemporaryDirectory() as work:
-        for seed in range(given.seeds):
+        for seed in range(chosen.seeds):
             scores = our_scores(Path(work), backbone, task, seed)
             metric = next(iter(scores))
             found["minbert"].append(scores[metric])
-            answers = their_answers(backbone, task, seed)
-            found["transformers"].append(ours.scored(task, answers)[metric])
+            predictions = their_predictions(backbone, task, seed)
+            found["transformers"].append(ours.scored(task, predictions)[metric])
             print(f"seed {seed}: " + ", ".join(f"{who} {each[-1]:.4f}" for who, each in found.items()), flush=True)
     for who, each in found.items():
         spread = statistics.stdev(each) if len(each) > 1 else 0.0

@@ -1,8 +1,8 @@
-"""sentence-transformers by each engine that can run it here: torch, ONNX Runtime, OpenVINO.
+"""sentence-transformers with each engine that can run it here: torch, ONNX Runtime, OpenVINO.
 
-Its own backend="onnx" and backend="openvino" load their models through optimum. Where optimum does not install
-beside the current transformers, the same is done here without it: the exported model takes the place of
-transformers' inside sentence-transformers, which still tokenizes, sorts, batches, pools and normalizes.
+Its own backend="onnx" and backend="openvino" load models through optimum, which cannot always be installed together
+with the current transformers. This module does the same without optimum: the exported model replaces the transformers
+model inside sentence-transformers, which still tokenizes, sorts, batches, pools and normalizes.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ class Backend:
 
 
 class Foreign(torch.nn.Module):
-    """Another engine in the place of transformers' model."""
+    """Another engine in place of the transformers model."""
 
     def __init__(self, config: Any, run: Run) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class Foreign(torch.nn.Module):
 
 
 def sentence_transformer(folder: Path, load_engine: Callable[[], Run] | None = None, **model_kwargs: Any) -> Any:
-    """all-MiniLM as it is published: mean of the tokens, length 1; on torch, or on another engine."""
+    """all-MiniLM as published, with mean pooling and normalized vectors; on torch or on another engine."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
 
@@ -78,7 +78,7 @@ def default(folder: Path) -> Backend:
 
 
 def others(folder: Path, work: Path, threads: int, texts: list[str]) -> dict[str, Callable[[], Backend]]:
-    """Every other engine by name, each made when it is called, if it can be had. `texts` calibrate int8."""
+    """Every other engine by name, created when called, if it is available. `texts` calibrate int8."""
 
     @cache
     def exported() -> Path:
@@ -96,7 +96,7 @@ def others(folder: Path, work: Path, threads: int, texts: list[str]) -> dict[str
         return Backend("torch bf16", version_of("torch"), lambda: sentence_transformer(folder, dtype=torch.bfloat16))
 
     def onnx_int8() -> Backend:
-        return onnx_backend(folder, "ONNX int8", quantise(fused(), work / "model-int8.onnx"), threads)
+        return onnx_backend(folder, "ONNX int8", quantize_onnx(fused(), work / "model-int8.onnx"), threads)
 
     def openvino() -> Backend:
         need("openvino")
@@ -104,9 +104,9 @@ def others(folder: Path, work: Path, threads: int, texts: list[str]) -> dict[str
 
     def openvino_int8() -> Backend:
         if not texts:
-            raise CannotMeasure("calibrating it takes too long for quick sizes")
+            raise CannotMeasure("calibration takes too long for quick sizes")
         need("openvino", "nncf")
-        path = quantise_openvino(folder, exported(), work / "model-int8.xml", texts)
+        path = quantize_openvino(folder, exported(), work / "model-int8.xml", texts)
         return openvino_backend(folder, "OpenVINO int8", path, threads)
 
     return {
@@ -128,7 +128,7 @@ def export(folder: Path, path: Path) -> Path:
     class LastLayer(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            # written out rather than as one operation, so that the engines find attention and fuse it themselves
+            # eager, not one fused operation, so that the engines recognize attention and fuse it themselves
             self.bert = AutoModel.from_pretrained(str(folder), attn_implementation="eager").eval()
 
         def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
@@ -137,24 +137,24 @@ def export(folder: Path, path: Path) -> Path:
 
     path.parent.mkdir(parents=True, exist_ok=True)
     ids, mask, segments = torch.ones(3, 2, 9, dtype=torch.long)
-    # with padding in sight: a mask of ones alone would be left out of the exported model
+    # with some padding, because a mask of ones only would be dropped from the exported model
     mask[1, 5:] = 0
-    free = {0: "sentences", 1: "tokens"}
+    dynamic = {0: "sentences", 1: "tokens"}
     torch.onnx.export(
         LastLayer().eval(),
         (ids, mask, segments),
         str(path),
         input_names=list(INPUTS),
         output_names=["last_hidden_state"],
-        dynamic_axes=dict.fromkeys((*INPUTS, "last_hidden_state"), free),
-        # the older exporter writes attention in the form that ONNX Runtime fuses, as optimum does
+        dynamic_axes=dict.fromkeys((*INPUTS, "last_hidden_state"), dynamic),
+        # like optimum, use the older exporter: ONNX Runtime fuses the form in which it writes attention
         dynamo=False,
     )
     return path
 
 
 def fuse(folder: Path, source: Path, target: Path) -> Path:
-    """ONNX Runtime's own optimization of a BERT, as sentence-transformers' export_optimized_onnx_model asks for it."""
+    """ONNX Runtime's optimization for BERT, as in export_optimized_onnx_model of sentence-transformers."""
     from onnxruntime.transformers.optimizer import optimize_model
     from transformers import AutoConfig
 
@@ -164,14 +164,14 @@ def fuse(folder: Path, source: Path, target: Path) -> Path:
     return target
 
 
-def quantise(source: Path, target: Path) -> Path:
-    """Weights and activations as 8-bit whole numbers, ranges found while answering."""
+def quantize_onnx(source: Path, target: Path) -> Path:
+    """Weights and activations as 8-bit integers, with ranges found during inference (dynamic quantization)."""
     from onnx import TensorProto
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    # without VNNI, products of signed weights overflow 16 bits: unsigned ones are exact
+    # without VNNI, products of signed weights overflow 16 bits; unsigned weights are exact
     kind = QuantType.QInt8 if has_vnni() else QuantType.QUInt8
-    # the types behind a fused operation are not inferred
+    # types are not inferred through fused operations
     known = {"DefaultTensorType": TensorProto.FLOAT}
     quantize_dynamic(str(source), str(target), per_channel=True, weight_type=kind, extra_options=known)
     return target
@@ -201,12 +201,12 @@ def openvino_backend(folder: Path, name: str, path: Path, threads: int) -> Backe
     def load_engine() -> Run:
         import openvino
 
-        # the precision is OpenVINO's own choice: bf16 where the processor has it
+        # OpenVINO chooses the precision: bf16 if the processor supports it
         settings = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY"}
         compiled = openvino.Core().compile_model(str(path), "CPU", settings)
 
         def run(inputs: dict[str, Tensor]) -> Tensor:
-            # a copy: the next request writes over the result of this one
+            # copied, because the next request overwrites this result
             return torch.from_numpy(compiled({key: value.numpy() for key, value in inputs.items()})[0].copy())
 
         return run
@@ -214,8 +214,8 @@ def openvino_backend(folder: Path, name: str, path: Path, threads: int) -> Backe
     return Backend(name, version_of("openvino"), lambda: sentence_transformer(folder, load_engine))
 
 
-def quantise_openvino(folder: Path, source: Path, target: Path, texts: list[str]) -> Path:
-    """8-bit whole numbers with ranges from real sentences, as export_static_quantized_openvino_model does it."""
+def quantize_openvino(folder: Path, source: Path, target: Path, texts: list[str]) -> Path:
+    """8-bit integers with ranges from real sentences, as in export_static_quantized_openvino_model."""
     import nncf
     import openvino
     from transformers import AutoTokenizer
@@ -228,8 +228,8 @@ def quantise_openvino(folder: Path, source: Path, target: Path, texts: list[str]
     nncf.set_log_level(logging.ERROR)
     model = openvino.Core().read_model(str(source))
     with contextlib.redirect_stdout(io.StringIO()):  # its progress bars
-        quantised = nncf.quantize(
+        quantized = nncf.quantize(
             model, nncf.Dataset(texts, inputs), subset_size=len(texts), model_type=nncf.ModelType.TRANSFORMER
         )
-    openvino.save_model(quantised, str(target), compress_to_fp16=False)
+    openvino.save_model(quantized, str(target), compress_to_fp16=False)
     return target

@@ -1,4 +1,4 @@
-"""Was the machine ours while it was measured? Other processes, a host that takes time away, a slower clock."""
+"""Was the machine idle otherwise? Detects other processes, time stolen by the host, and a slower clock."""
 
 import os
 import time
@@ -10,10 +10,10 @@ from types import TracebackType
 import torch
 
 STAT = Path("/proc/stat")
-# shares of the machine's time that others may take before a measurement is doubted
+# fractions of the machine's time that others may use before a measurement is marked as busy
 MOST_OTHERS = 0.08
 MOST_STOLEN = 0.04
-# a product that always takes the same time: how much slower than its best it may get, and how much it may scatter
+# for a fixed matrix product: the lowest rate relative to its best, and the largest relative spread
 SLOWEST = 0.85
 MOST_SCATTER = 0.2
 SIDE = 1024
@@ -30,7 +30,7 @@ class Ticks:
 
 
 def read_ticks() -> Ticks | None:
-    """None where the system does not tell."""
+    """None if the system does not report it."""
     if not STAT.is_file():
         return None
     user, nice, system, idle, waiting, irq, softirq, stolen = (
@@ -41,7 +41,7 @@ def read_ticks() -> Ticks | None:
 
 
 class Pace:
-    """The rate of one fixed matrix product, now and at its best."""
+    """The current and the best rate of a fixed matrix product."""
 
     def __init__(self) -> None:
         self.a = torch.randn(SIDE, SIDE, generator=torch.Generator().manual_seed(0))
@@ -49,7 +49,7 @@ class Pace:
         self.measure()
 
     def measure(self, times: int = 7) -> list[float]:
-        """GFLOP/s of each of some products."""
+        """GFLOP/s of each repetition."""
         rates = []
         for _ in range(times):
             began = time.perf_counter()
@@ -60,7 +60,7 @@ class Pace:
 
 
 class Watch:
-    """`with Watch(pace) as watch:` ... then `watch.doubts` says what speaks against trusting the times within."""
+    """After `with Watch(pace) as watch:`, `watch.doubts` lists the reasons not to trust the times measured inside."""
 
     def __init__(self, pace: Pace) -> None:
         self.pace = pace
@@ -72,7 +72,7 @@ class Watch:
         return self
 
     def look(self) -> None:
-        """Compare with the beginning; a row that is finished in the middle of a measurement needs its own answer."""
+        """Compare with the start. Called for each row, because rows finish in the middle of a measurement."""
         ended = read_ticks()
         rates = self.rates + self.pace.measure()
         self.doubts = []
@@ -83,7 +83,7 @@ class Watch:
             if others > MOST_OTHERS:
                 self.doubts.append(f"other processes used {others:.0%} of the machine")
             if stolen > MOST_STOLEN:
-                self.doubts.append(f"the host took {stolen:.0%} of the machine's time away")
+                self.doubts.append(f"the host used {stolen:.0%} of the machine's time")
         if median(rates) < SLOWEST * self.pace.best:
             self.doubts.append(f"a fixed matrix product ran at {median(rates) / self.pace.best:.0%} of its best rate")
         low, _, high = quantiles(rates, n=4)

@@ -1,4 +1,4 @@
-"""Measurements that need a process of their own: `python -m bench.child WHAT ...` prints what it used as JSON."""
+"""Measurements in a separate process: `python -m bench.child WHAT ...` prints memory and seconds as JSON."""
 
 import json
 import resource
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 class Used:
     # bytes
     peak: int
-    # of each repetition
+    # one per repetition
     seconds: list[float]
 
 
@@ -31,8 +31,8 @@ def run_child(what: str, *arguments: object) -> Used:
 
 
 def peak_memory() -> int:
-    """The most memory this process ever had, in bytes."""
-    # not getrusage where it can be helped: its peak outlives exec, so a child begins with that of its parent
+    """The peak memory of this process, in bytes."""
+    # getrusage only as a fallback: its peak survives exec, so a child starts with the peak of its parent
     status = Path("/proc/self/status")
     for line in status.read_text().splitlines() if status.is_file() else ():
         if line.startswith("VmHWM:"):
@@ -58,12 +58,12 @@ def train_peer(data: str, name: str, folder: str, steps: str) -> list[float]:
     return [clocked(partial(training.step, name, rows)) for rows in batches]
 
 
-def answer(run: str, task: str, one_row: str, source: str, target: str, repeats: str) -> list[float]:
-    """Seconds for a file beyond those for a file of one row: without what starting costs."""
+def predict(run: str, task: str, one_row: str, source: str, target: str, repeats: str) -> list[float]:
+    """Seconds for a file minus seconds for a file of one row, which removes the cost of starting."""
     from bench import ours
 
     def once(path: str) -> float:
-        return clocked(partial(ours.answer_file, Path(run), task, Path(path), Path(target)))
+        return clocked(partial(ours.predict_file, Path(run), task, Path(path), Path(target)))
 
     once(one_row)
     return [once(source) - once(one_row) for _ in range(int(repeats))]
@@ -75,7 +75,7 @@ def clocked(work: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-WHAT: dict[str, Callable[..., list[float]]] = {"train-ours": train_ours, "train-peer": train_peer, "answer": answer}
+WHAT: dict[str, Callable[..., list[float]]] = {"train-ours": train_ours, "train-peer": train_peer, "predict": predict}
 
 if __name__ == "__main__":
     seconds = WHAT[sys.argv[1]](*sys.argv[2:])

@@ -1,4 +1,4 @@
-"""What all measurements share: sizes, data, weights, a place for files."""
+"""What all measurements share: sizes, data, weights, a work folder."""
 
 import sys
 from dataclasses import asdict, dataclass
@@ -12,7 +12,7 @@ from bench.sizes import Sizes
 
 
 def say(text: str) -> None:
-    """A line of progress."""
+    """Print one line of progress."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -30,9 +30,9 @@ class Context:
 
     @property
     def data(self) -> str:
-        """Which data it is, in words."""
+        """The name of the data, for notes."""
         known = all((self.data_root / name).is_file() for name in ("ids-sst-train.csv", "sts-train.csv"))
-        return "SST, STS and Quora" if known else "minbert's demo data in the place of SST, STS and Quora"
+        return "SST, STS and Quora" if known else "minbert's demo data instead of SST, STS and Quora"
 
     @cached_property
     def folder(self) -> Path:
@@ -41,12 +41,12 @@ class Context:
 
     @cached_property
     def run(self) -> Path:
-        """A model of all three tasks that can answer."""
+        """An untrained model of all three tasks, for inference."""
         tasks = {name: task.sample(8, 8) for name, task in self.tasks.items()}
-        recipe = ours.write_recipe(self.work / "answers", self.folder, tasks)
-        return ours.untrained_run(recipe, self.work / "answers/run")
+        recipe = ours.write_recipe(self.work / "inference", self.folder, tasks)
+        return ours.untrained_run(recipe, self.work / "inference/run")
 
     @property
     def names(self) -> dict[str, Any]:
-        """What the names of rows may speak of."""
+        """The values that names of rows can refer to."""
         return asdict(self.sizes)

@@ -1,4 +1,4 @@
-"""What is learned and answered: rows of three tasks, and samples of them."""
+"""The rows of the three tasks, and samples of them."""
 
 import csv
 import random
@@ -13,14 +13,14 @@ import numpy.typing as npt
 
 from bench.sizes import BATCH
 
-# rows that transformers sorts by length at once, where there are as many: 50 batches
+# the number of rows that transformers sorts by length at a time: 50 batches
 POOL = 50 * BATCH
 SEED = 0
 
 
 @dataclass(frozen=True)
 class Rows:
-    """One or two columns of text, and the labels: class numbers or scores."""
+    """One or two columns of text, and the labels: class indices or scores."""
 
     texts: tuple[list[str], ...]
     labels: npt.NDArray[Any]
@@ -34,7 +34,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class TaskRows:
-    """A task: the table of its task file without the files, its labels as written (none: it is a score), its rows."""
+    """A task: its settings without the files, its labels as written (empty for scores), and its rows."""
 
     name: str
     settings: dict[str, Any]
@@ -50,19 +50,19 @@ class TaskRows:
         return replace(self, train=self.train.take(train), dev=self.dev.take(dev))
 
     def sample(self, train: int, dev: int) -> "TaskRows":
-        """That many rows, always the same ones."""
+        """A fixed sample of this many rows."""
         return self.only(shuffled(len(self.train), train), shuffled(len(self.dev), dev))
 
 
 def shuffled(total: int, count: int) -> list[int]:
-    """`count` of the numbers below `total` in a fixed random order, over and over where there are too few."""
+    """`count` of the numbers below `total` in a fixed random order, repeated if there are too few."""
     order = list(range(total))
     random.Random(SEED).shuffle(order)
     return [order[i % total] for i in range(count)]
 
 
 def typical_batches(batches: Sequence[Sequence[int]], lengths: Sequence[int], count: int) -> list[list[int]]:
-    """Some of the batches that stand for all: evenly from the one of the shortest rows to that of the longest."""
+    """A representative sample of the batches, evenly spread from the shortest rows to the longest."""
     whole = [list(batch) for batch in batches if len(batch) == len(batches[0])]
     whole.sort(key=lambda batch: sum(lengths[i] for i in batch))
     count = min(count, len(whole))
@@ -70,7 +70,7 @@ def typical_batches(batches: Sequence[Sequence[int]], lengths: Sequence[int], co
 
 
 def sentences(tasks: Sequence[TaskRows], count: int) -> list[str]:
-    """Different single texts of all tasks, mixed; each fits on a line."""
+    """Distinct single texts from all tasks, shuffled; each on one line."""
     texts = dict.fromkeys(
         " ".join(text.split())
         for task in tasks
@@ -83,25 +83,25 @@ def sentences(tasks: Sequence[TaskRows], count: int) -> list[str]:
 
 
 def pairs(tasks: Sequence[TaskRows], count: int) -> list[tuple[str, str]]:
-    """Pairs of texts of all tasks that compare two, mixed."""
+    """Text pairs from all tasks that have pairs, shuffled."""
     known = [pair for task in tasks if task.paired for pair in zip(task.dev.texts[0], task.dev.texts[1], strict=True)]
     return [known[i] for i in shuffled(len(known), count)]
 
 
 def write_rows(path: Path, task: TaskRows, rows: Rows) -> Path:
-    """A tab-separated file with the task's own columns."""
+    """Write a tab-separated file with the columns of the task."""
     columns, label = task.settings["text"], task.settings["label"]
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter="\t")
         writer.writerow(["id", *columns, label])
-        for i, (*texts, answer) in enumerate(zip(*rows.texts, rows.labels, strict=True)):
-            writer.writerow([i, *texts, task.labels[answer] if task.labels else float(answer)])
+        for i, (*texts, value) in enumerate(zip(*rows.texts, rows.labels, strict=True)):
+            writer.writerow([i, *texts, task.labels[value] if task.labels else float(value)])
     return path
 
 
 def read_back(folder: Path, name: str) -> TaskRows:
-    """A task from its file and the files of its rows, as a script around the peers would read them."""
+    """Read a task and its rows from files, as a script that uses the peers would."""
     settings = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
     labels = tuple(str(label) for label in settings.get("labels", ()))
 
@@ -109,8 +109,8 @@ def read_back(folder: Path, name: str) -> TaskRows:
         with path.open(encoding="utf-8", newline="") as file:
             found = list(csv.DictReader(file, delimiter="\t"))
         texts = tuple([row[column] for row in found] for column in settings["text"])
-        written = [row[settings["label"]] for row in found]
-        return Rows(texts, np.array([labels.index(value) if labels else float(value) for value in written]))
+        values = [row[settings["label"]] for row in found]
+        return Rows(texts, np.array([labels.index(value) if labels else float(value) for value in values]))
 
     train, dev = (read(folder / settings["files"][part]) for part in ("train", "dev"))
     return TaskRows(name, settings, labels, train, dev)

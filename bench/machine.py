@@ -1,4 +1,4 @@
-"""This machine: what it is called, what it can do, and how fast it multiplies."""
+"""This machine: its name, its instruction sets, and the speed of its matrix products."""
 
 import os
 import platform
@@ -12,12 +12,11 @@ import numpy as np
 import torch
 
 from bench.row import version_of
+from minbert.encoder.precision import best_dtype
 
-# with one of these, products of bf16 are faster than those of fp32
-BF16_UNITS = ("amx_bf16", "avx512_bf16", "bf16")
 VNNI_UNITS = ("avx512_vnni", "avx_vnni", "amx_int8")
 TELLING = ("avx2", "avx512_f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_bf16", "amx_int8", "neon", "bf16")
-# seconds for each product, and how often at least
+# seconds per product, and the minimum number of repetitions
 SECONDS = 0.3
 TIMES = 5
 
@@ -26,13 +25,14 @@ Product = tuple[int, int, int]
 
 
 def capabilities() -> Mapping[str, Any]:
-    # torch before 2.10 cannot tell
+    # torch before 2.10 cannot report them
     able: Callable[[], Mapping[str, Any]] = getattr(torch.cpu, "get_capabilities", dict)
     return able()
 
 
 def has_bf16() -> bool:
-    return any(capabilities().get(unit) for unit in BF16_UNITS)
+    """Whether the processor multiplies bf16 faster than fp32; some list units whose use ends the process."""
+    return best_dtype("auto", torch.device("cpu")) == torch.bfloat16
 
 
 def has_vnni() -> bool:
@@ -82,7 +82,7 @@ def multiply_numpy(product: Product) -> Callable[[], object]:
     return lambda: a @ b
 
 
-# two libraries for fp32: neither is the faster one on every processor
+# two libraries for fp32, because neither is faster on every processor
 MULTIPLIERS: dict[str, Callable[[Product], Callable[[], object]]] = {
     "torch fp32": lambda product: multiply_torch(product, torch.float32),
     "numpy fp32": multiply_numpy,
@@ -95,7 +95,7 @@ def usable() -> tuple[str, ...]:
 
 
 def best_rate(products: Iterable[Product], names: Iterable[str], seconds: float = SECONDS) -> tuple[float, str]:
-    """GFLOP/s over all the products, each by what is fastest at it; and what that is, for most of them."""
+    """GFLOP/s over all products, each with its fastest library; and the library that is fastest most often."""
     names = tuple(names)
     work = spent = 0.0
     winners: list[str] = []

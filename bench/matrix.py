@@ -1,4 +1,4 @@
-"""How much of the machine's multiplying is put to use: the encoder's matrix work against bare matrix products.
+"""How much of the machine's speed the encoder uses: its matrix work against bare matrix products.
 
 T tokens of a batch, D width, F inner width.
 """
@@ -14,26 +14,26 @@ from bench.measure import interleave, quartiles
 from bench.row import Measurement, Outline, Result
 from bench.sizes import BATCH
 
-# tokens that are answered at once
-ANSWER_TOKENS = 4096
+# tokens in one inference batch
+INFERENCE_TOKENS = 4096
 BATCHES = 4
-# bare products are measured in each round, so each only shortly
+# per product; short, because they are measured again in every round
 SECONDS = 0.05
 
 
 def use(context: Context) -> Iterator[tuple[str, Result]]:
     yield "matrix-train", in_training(context)
-    yield "matrix-answer", in_answering(context)
+    yield "matrix-answer", in_inference(context)
 
 
 def forward_products(tokens: int, width: int, inner: int) -> list[Product]:
-    """The products of one layer: query, key and value in one, output, inner, outer."""
+    """The products of one layer: query, key and value together, attention output, intermediate, output."""
     T, D, F = tokens, width, inner
     return [(T, D, 3 * D), (T, D, D), (T, D, F), (T, F, D)]
 
 
 def backward_products(forward: list[Product]) -> list[Product]:
-    """The gradient of the input and that of the weights, for each."""
+    """For each product, the gradients of its input and of its weights."""
     return [
         product for tokens, before, after in forward for product in ((tokens, after, before), (before, tokens, after))
     ]
@@ -55,28 +55,28 @@ def in_training(context: Context) -> Result:
         return work / (time.perf_counter() - began) / 1e9
 
     return against_products(
-        round_of_steps, products, context.sizes.embed_rounds, f"{tokens} tokens a step, mean of three tasks"
+        round_of_steps, products, context.sizes.embed_rounds, f"{tokens} tokens per step, mean of three tasks"
     )
 
 
-def in_answering(context: Context) -> Result:
-    asked = ours.predictor(context.run)
+def in_inference(context: Context) -> Result:
+    predictor = ours.predictor(context.run)
     texts = data.sentences(list(context.tasks.values()), context.sizes.sentences)
-    lengths = ours.token_counts(asked, texts)
+    lengths = ours.token_counts(predictor, texts)
     config = ours.encoder_config(context.folder)
-    tokens, meetings = sum(lengths), sum(length**2 for length in lengths)
+    tokens, token_pairs = sum(lengths), sum(length**2 for length in lengths)
     D, F = config.hidden_size, config.intermediate_size
-    work = config.num_hidden_layers * (2 * tokens * (4 * D * D + 2 * D * F) + 4 * meetings * D)
-    asked.embed(texts[:64])
+    work = config.num_hidden_layers * (2 * tokens * (4 * D * D + 2 * D * F) + 4 * token_pairs * D)
+    predictor.embed(texts[:64])
 
-    def round_of_answers() -> float:
+    def embed_all() -> float:
         began = time.perf_counter()
-        asked.embed(texts, normalize=True)
+        predictor.embed(texts, normalize=True)
         return work / (time.perf_counter() - began) / 1e9
 
-    products = forward_products(ANSWER_TOKENS, D, F)
-    note = f"{len(texts):,} sentences to vectors, tokenizing included"
-    return against_products(round_of_answers, products, context.sizes.embed_rounds, note)
+    products = forward_products(INFERENCE_TOKENS, D, F)
+    note = f"{len(texts):,} sentences embedded, including tokenization"
+    return against_products(embed_all, products, context.sizes.embed_rounds, note)
 
 
 def against_products(ours_once: Callable[[], float], products: list[Product], rounds: int, note: str) -> Result:
@@ -88,9 +88,9 @@ def against_products(ours_once: Callable[[], float], products: list[Product], ro
         return rate
 
     found = interleave({"ours": ours_once, "peer": bare}, rounds)
-    shares = [mine / best for mine, best in zip(found["ours"], found["peer"], strict=True)]
+    fractions = [mine / best for mine, best in zip(found["ours"], found["peer"], strict=True)]
     name = f"bare products of these shapes, {max(set(winners), key=winners.count)}"
-    return Result(median(found["ours"]), median(found["peer"]), median(shares), quartiles(shares), note, name)
+    return Result(median(found["ours"]), median(found["peer"]), median(fractions), quartiles(fractions), note, name)
 
 
 PEER = "the machine's best rate"
@@ -98,7 +98,7 @@ USE = Measurement(
     "matrix",
     (
         Outline("matrix-train", "the encoder's matrix work in training", "GFLOP/s", 0.3, PEER, "torch"),
-        Outline("matrix-answer", "the encoder's matrix work in answering", "GFLOP/s", 0.5, PEER, "torch"),
+        Outline("matrix-answer", "the encoder's matrix work in inference", "GFLOP/s", 0.5, PEER, "torch"),
     ),
     use,
 )

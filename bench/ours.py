@@ -1,4 +1,4 @@
-"""minbert as its users use it. Nothing else in this folder imports it."""
+"""minbert, used as a user would."""
 
 import contextlib
 import io
@@ -32,7 +32,7 @@ from minbert.training.prepare import prepare
 BACKBONE = "minilm"
 STANDARD = ("sst", "sts", "quora")
 DEMO = ("demo/sentiment", "demo/similarity", "demo/paraphrase")
-# more steps than anyone will take: a training that is stepped from outside does not end by itself
+# more steps than any measurement takes, so that training does not end
 ENDLESS = 1_000_000
 VERSION = __version__
 COMMAND = [sys.executable, "-m", "minbert"]
@@ -43,26 +43,26 @@ def backbone_folder() -> Path:
 
 
 def read_standard(data_root: Path) -> dict[str, TaskRows]:
-    """SST, STS and Quora where their files are, else the small data sets that minbert carries."""
+    """SST, STS and Quora if their files exist, otherwise minbert's demo data."""
     there = all((data_root / str(read_task(name).files.train)).is_file() for name in STANDARD)
     found = {}
     for name, spec in zip(STANDARD, STANDARD if there else DEMO, strict=True):
         task, train_rows, dev_rows = DataSource(data_root if there else None).read_splits(read_task(name, spec))
         settings = {key: value for key, value in task.as_settings().items() if key != "files"}
-        found[name] = TaskRows(name, settings, task.label_keys, plain(train_rows), plain(dev_rows))
+        found[name] = TaskRows(name, settings, task.label_keys, to_rows(train_rows), to_rows(dev_rows))
     return found
 
 
-def plain(examples: Dataset) -> Rows:
-    assert examples.labels is not None
-    return Rows(examples.texts, examples.labels)
+def to_rows(dataset: Dataset) -> Rows:
+    assert dataset.labels is not None
+    return Rows(dataset.texts, dataset.labels)
 
 
-# ---- learning -----------------------------------------------------------------------------------------
+# ---- training -----------------------------------------------------------------------------------------
 
 
 def write_recipe(folder: Path, backbone: Path, tasks: Mapping[str, TaskRows], endless: bool = False) -> Path:
-    """A recipe with its tasks and their files in a folder: joined pairs, all tasks in turn, one epoch."""
+    """Write a recipe, its tasks and their data: cross-encoders for pairs, round-robin sampling, one epoch."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, task in tasks.items():
         files = {part: f"{name}-{part}.tsv" for part in ("train", "dev")}
@@ -72,7 +72,7 @@ def write_recipe(folder: Path, backbone: Path, tasks: Mapping[str, TaskRows], en
     stage: dict[str, Any] = {"sampler": "round_robin"}
     recipe = {
         "backbone": str(backbone.resolve()),
-        # the vector of [CLS], as the peer reads it
+        # the vector of [CLS], as in the peer
         "tasks": {name: {"task": f"{name}.toml", "batch_size": BATCH, "pooling": "cls"} for name in tasks},
         "stages": [stage | ({"steps_per_epoch": ENDLESS} if endless else {})],
     }
@@ -82,7 +82,7 @@ def write_recipe(folder: Path, backbone: Path, tasks: Mapping[str, TaskRows], en
 
 
 class Training:
-    """The training of a recipe, one step at a time."""
+    """Trains a recipe one step at a time."""
 
     def __init__(self, recipe: Path) -> None:
         self.ready = prepare(read_recipe(str(recipe)))
@@ -90,14 +90,14 @@ class Training:
         self._steps = iter(Loop(self.ready.model, self.ready.setup))
 
     def tokens(self, task: str) -> int:
-        """Tokens of all training rows of a task."""
+        """The number of tokens in all training rows of a task."""
         return int(self.ready.train[task].sequences.tokens.sum())
 
     def step(self) -> Step:
         return next(self._steps)
 
     def rewind(self) -> None:
-        """The next step learns the first batch again."""
+        """Start again with the first batch."""
         for loader in self.ready.setup.loaders.values():
             loader.restore({"taken": 0})
 
@@ -108,30 +108,30 @@ def task_of(step: Step) -> str:
 
 
 def whole_run(recipe: Path, out: Path) -> Finished:
-    """As `minbert train` does it, without a screen."""
+    """Like `minbert train`, without output."""
     *_, last = start_run(read_recipe(str(recipe)), out, force=True)
     assert isinstance(last, Finished)
     return last
 
 
-def scored(task: TaskRows, answers: "np.ndarray[tuple[int, ...], np.dtype[np.float32]]") -> dict[str, float]:
-    """The scores of anybody's answers to the dev rows."""
-    return score(task_from(task.name, Path(), task.settings, "bench"), answers, task.dev.labels)
+def scored(task: TaskRows, predictions: "np.ndarray[tuple[int, ...], np.dtype[np.float32]]") -> dict[str, float]:
+    """The scores of predictions on the dev rows."""
+    return score(task_from(task.name, Path(), task.settings, "bench"), predictions, task.dev.labels)
 
 
-# ---- answering ----------------------------------------------------------------------------------------
+# ---- inference ----------------------------------------------------------------------------------------
 
 
 def embed_file(backbone: Path, source: Path, target: Path) -> None:
-    """`minbert embed`: the model loaded, the file read, the vectors written."""
+    """`minbert embed`: load the model, read the file, write the vectors."""
     from minbert.cli.embed import embed
 
     with silent():
         embed(str(backbone), source, target, pooling="mean", normalize=True, max_length=256, force=True)
 
 
-def answer_file(run: Path, task: str, source: Path, target: Path) -> None:
-    """`minbert predict` on a file: the model loaded, the rows read, the answers written."""
+def predict_file(run: Path, task: str, source: Path, target: Path) -> None:
+    """`minbert predict` on a file: load the model, read the rows, write the predictions."""
     from minbert.cli.predict import predict
 
     with silent():
@@ -145,7 +145,7 @@ def silent() -> Iterator[None]:
 
 
 def untrained_run(recipe: Path, out: Path) -> Path:
-    """The model of a recipe as it is before the first step, saved as a run keeps it: answers cost the same."""
+    """The untrained model of a recipe, saved as in a run; inference costs the same as with a trained one."""
     ready = prepare(read_recipe(str(recipe)))
     save_model(out / "model", ready.model, ready.tokenizer)
     return out
@@ -155,9 +155,9 @@ def predictor(run: Path) -> Predictor:
     return load_predictor(run)
 
 
-def token_counts(asked: Predictor, texts: list[str]) -> list[int]:
-    """Tokens of each text as the encoder reads it, special tokens included."""
-    return [int(length) + 2 for length in asked.tokenizer.encode(texts, 256).lengths]
+def token_counts(predictor: Predictor, texts: list[str]) -> list[int]:
+    """The number of tokens of each text, including special tokens."""
+    return [int(length) + 2 for length in predictor.tokenizer.encode(texts, 256).lengths]
 
 
 def encoder_config(backbone: Path) -> BertConfig:
@@ -165,10 +165,10 @@ def encoder_config(backbone: Path) -> BertConfig:
 
 
 def tiny_backbone(backbone: Path, target: Path) -> Path:
-    """Random weights of a very small encoder with the real tokenizer: what is left is the pipeline around it."""
-    _, text = load_backbone(backbone)
+    """A very small random encoder with the real tokenizer, so that the work around the encoder dominates."""
+    _, tokenizer = load_backbone(backbone)
     config = BertConfig(num_hidden_layers=1, hidden_size=32, num_attention_heads=2, intermediate_size=64)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        save_backbone(target, Bert(config), text)
+        save_backbone(target, Bert(config), tokenizer)
     return target

@@ -1,4 +1,4 @@
-"""The peers as their documentation says they are used: transformers, its Trainer, sentence-transformers."""
+"""The peers, used as documented: transformers, its Trainer, sentence-transformers."""
 
 import logging
 import os
@@ -15,7 +15,7 @@ from bench.data import Rows, TaskRows, read_back
 from bench.row import CannotMeasure
 from bench.sizes import BATCH
 
-# what a transformers model folder has; a folder with modules.json as well would be read in another way
+# the files of a transformers model folder; with modules.json the folder would be loaded differently
 MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt")
 MAX_LENGTH = 128
 LEARNING_RATE = 5e-5
@@ -28,7 +28,7 @@ def need(*packages: str) -> None:
 
 
 def quiet() -> None:
-    """No downloads, no progress bars, no advice between the measurements."""
+    """No downloads, progress bars or warnings during the measurements."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     os.environ["TOKENIZERS_PARALLELISM"] = "true"
     logging.getLogger().setLevel(logging.ERROR)
@@ -40,7 +40,7 @@ def quiet() -> None:
 
 
 def model_folder(source: Path, target: Path) -> Path:
-    """The weights alone in a folder that every library here loads in the same way."""
+    """A folder with only the weights, which every library here loads in the same way."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     for name in MODEL_FILES:
@@ -50,7 +50,7 @@ def model_folder(source: Path, target: Path) -> Path:
 
 
 def features(tokenizer: Any, rows: Rows) -> list[dict[str, Any]]:
-    """Rows as transformers' models learn them: token ids without padding, and the label."""
+    """Rows as inputs for transformers models: token ids without padding, and the label."""
     encoded = tokenizer(*rows.texts, truncation=True, max_length=MAX_LENGTH)
     return [
         {"labels": label} | {name: column[i] for name, column in encoded.items()}
@@ -61,15 +61,15 @@ def features(tokenizer: Any, rows: Rows) -> list[dict[str, Any]]:
 def classifier(folder: Path, task: TaskRows) -> Any:
     from transformers import AutoModelForSequenceClassification
 
-    # one label is a score, learned with the mean squared error
+    # num_labels=1 means regression with mean squared error
     return AutoModelForSequenceClassification.from_pretrained(str(folder), num_labels=len(task.labels) or 1)
 
 
-# ---- learning -----------------------------------------------------------------------------------------
+# ---- training -----------------------------------------------------------------------------------------
 
 
 class Training:
-    """A plain transformers loop: one model a task, tokenized once, each batch padded to its longest row."""
+    """A plain transformers loop: one model per task, tokenized once, batches padded to the longest row."""
 
     def __init__(self, folder: Path, tasks: Mapping[str, TaskRows]) -> None:
         need("transformers")
@@ -79,7 +79,7 @@ class Training:
         self.collate = DataCollatorWithPadding(tokenizer)
         self.rows = {name: features(tokenizer, task.train) for name, task in tasks.items()}
         self.models = {name: classifier(folder, task).train() for name, task in tasks.items()}
-        # fused, as the Trainer's default is
+        # fused, like the default of the Trainer
         self.optimizers = {
             name: torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, fused=True)
             for name, model in self.models.items()
@@ -89,16 +89,16 @@ class Training:
         return [len(row["input_ids"]) for row in self.rows[task]]
 
     def grouped(self, task: str) -> list[list[int]]:
-        """Batches of similar length as the Trainer makes them with train_sampling_strategy="group_by_length"."""
+        """Batches of similar length, as in the Trainer with train_sampling_strategy="group_by_length"."""
         from transformers.trainer_pt_utils import get_length_grouped_indices
 
         lengths = self.lengths(task)
-        # the Trainer sorts 50 batches at once where it has four times as many
+        # the Trainer sorts 50 batches at a time if it has at least four times as many
         order = get_length_grouped_indices(lengths, BATCH, 50, torch.Generator().manual_seed(0))
         return [order[i : i + BATCH] for i in range(0, len(order), BATCH)]
 
     def step(self, task: str, rows: Sequence[int], half: bool = False) -> int:
-        """One update of the weights; returns how many tokens were learned, padding not counted."""
+        """One update of the weights; returns the number of tokens without padding."""
         model, optimizer = self.models[task], self.optimizers[task]
         batch = self.collate([self.rows[task][i] for i in rows])
         with torch.autocast("cpu", torch.bfloat16, enabled=half):
@@ -111,8 +111,8 @@ class Training:
 
 
 @torch.inference_mode()
-def answers(model: Any, folder: Path, task: TaskRows) -> "np.ndarray[tuple[int, ...], np.dtype[np.float32]]":
-    """A trained classifier on the dev rows: probabilities of the labels, or scores."""
+def predictions(model: Any, folder: Path, task: TaskRows) -> "np.ndarray[tuple[int, ...], np.dtype[np.float32]]":
+    """The label probabilities, or scores, of a trained model on the dev rows."""
     from transformers import AutoTokenizer, DataCollatorWithPadding
 
     tokenizer = AutoTokenizer.from_pretrained(str(folder))
@@ -124,9 +124,9 @@ def answers(model: Any, folder: Path, task: TaskRows) -> "np.ndarray[tuple[int, 
 
 
 def trainer_run(folder: Path, data: Path, name: str, out: Path) -> None:
-    """One epoch of one task by the Trainer: read, tokenize, train, measure, keep the best, write its answers.
+    """One epoch of one task with the Trainer: read, tokenize, train, evaluate, keep the best, write predictions.
 
-    All that `minbert train` does as well; everything not named here is the Trainer's default.
+    `minbert train` does the same. All other settings are the defaults of the Trainer.
     """
     from transformers import AutoTokenizer, DataCollatorWithPadding, PrinterCallback, Trainer, TrainingArguments
 
@@ -156,16 +156,16 @@ def trainer_run(folder: Path, data: Path, name: str, out: Path) -> None:
         data_collator=DataCollatorWithPadding(tokenizer),
         processing_class=tokenizer,
     )
-    trainer.remove_callback(PrinterCallback)  # progress lines are not wanted here
+    trainer.remove_callback(PrinterCallback)  # no progress output
     trainer.train()
-    np.save(out / "answers.npy", trainer.predict(dev).predictions)
+    np.save(out / "predictions.npy", trainer.predict(dev).predictions)
 
 
-# ---- answering ----------------------------------------------------------------------------------------
+# ---- inference ----------------------------------------------------------------------------------------
 
 
 def embed_file(model: Any, source: Path, target: Path) -> None:
-    """A text file, one sentence a line -> a NumPy file, by a loaded SentenceTransformer."""
+    """A text file with one sentence per line -> a NumPy file, with a loaded SentenceTransformer."""
     texts = source.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     np.save(target, model.encode(texts))
 

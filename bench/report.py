@@ -1,4 +1,4 @@
-"""bench.json -> a Markdown table, a chart, a page of the documentation."""
+"""bench.json -> a Markdown table, a chart, and a documentation page."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,6 @@ CAVEATS = """## What to know about these numbers
 
 - Training: a round is one step of each task; we compare the time per real token, not counting padding. The rows are
   batches of all lengths, taken from 50 that transformers grouped by length; every side trains on all of them.
-- "Joined" pairs go through a cross-encoder; "answering" is prediction.
 - Embedding and whole runs include everything from reading the files to writing the results, but not the import of the
   libraries. With fewer sentences, loading the model weighs more than with 50,000
   (`python -m bench --only embed --sentences 50000`).
@@ -34,7 +33,7 @@ CAVEATS = """## What to know about these numbers
 
 
 def write_reports(results: Results) -> None:
-    """The table and the chart beside bench.json."""
+    """Write the table and the chart next to bench.json."""
     text = f"{machine_text(results.machine)}\n\n{table(list(results.rows.values()))}\n{notes(results)}"
     results.path.with_suffix(".md").write_text(text, encoding="utf-8")
     draw(list(results.rows.values()), results.path.with_suffix(".png"))
@@ -72,10 +71,10 @@ def machine_text(machine: dict[str, Any]) -> str:
 
 
 def table(rows: Sequence[Row]) -> str:
-    lines = ["| work | against | ours | peer | ratio | goal | |", "|---|---|--:|--:|--:|--:|---|"]
+    lines = ["| work | peer | minbert | peer's value | ratio | goal | result |", "|---|---|--:|--:|--:|--:|---|"]
     for row in rows:
         cells = [row.name, f"{row.peer_name}", number(row.ours, row.unit), number(row.peer, row.unit)]
-        cells += [ratio_with_spread(row), f"{ratio(row.goal, row)}", verdict(row)]
+        cells += [ratio_with_spread(row), f"{ratio(row.goal, row)}", goal_result(row)]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
@@ -84,11 +83,11 @@ def notes(results: Results) -> str:
     lines = ["Notes:\n"]
     for row in results.rows.values():
         details = ", ".join(filter(None, [row.peer_version, f"{row.size} sizes", row.measured[:10]]))
-        lines.append(f"- {row.key} ({details}): {row.note or 'nothing special'}.")
+        lines.append(f"- {row.key} ({details}): {row.note or 'no remarks'}.")
     return "\n".join(lines) + "\n"
 
 
-def verdict(row: Row) -> str:
+def goal_result(row: Row) -> str:
     if row.reached is None:
         return "not measured"
     return ("reached" if row.reached else "missed") + (", *busy*" if row.busy else "")
@@ -102,7 +101,7 @@ def number(value: float | None, unit: str) -> str:
 
 
 def ratio(value: float, row: Row) -> str:
-    """Goals below 1 are shares."""
+    """Goals below 1 are written as percentages."""
     return f"{value:.0%}" if row.goal < 1 else f"{value:.2g}x" if value < 10 else f"{value:.0f}x"
 
 
@@ -119,7 +118,7 @@ def ratio_with_spread(row: Row) -> str:
 
 
 def draw(rows: Sequence[Row], path: Path) -> None:
-    """One bar a row: the ratio as a share of its goal, so that rows of different kinds stand side by side."""
+    """One bar per row: the ratio divided by its goal, so that different kinds of rows are comparable."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -138,14 +137,14 @@ def draw(rows: Sequence[Row], path: Path) -> None:
             axes.plot([low, high], [place, place], color="black", linewidth=1)
         words = f"{ratio(row.ratio, row)}, goal {ratio(row.goal, row)}" + (", busy" if row.busy else "")
         right = max(share, row.spread[1] / row.goal if row.spread else 0)
-        # the white keeps the line of the goal out of the words
+        # a white background, so that the goal line does not cross the text
         box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
         axes.text(right + 0.01 * most, place, words, va="center", fontsize=8, bbox=box)
     axes.axvline(1, color="black", linewidth=1, linestyle=(0, (4, 3)))
     axes.set_yticks(range(len(rows)), [f"{row.name}\n{row.peer_name}" for row in rows], fontsize=7)
-    axes.set_ylim(len(rows) - 0.5, -0.5)  # the first row on top
+    axes.set_ylim(len(rows) - 0.5, -0.5)  # the first row at the top
     axes.set_xlim(0, most * 1.25)
-    axes.set_xlabel("ratio to the peer, as a share of its goal (dashed: the goal)", fontsize=8)
+    axes.set_xlabel("ratio to the peer, divided by its goal (dashed: the goal)", fontsize=8)
     axes.tick_params(axis="x", labelsize=8)
     axes.tick_params(axis="y", length=0)
     for side in ("top", "right", "left"):

@@ -1,4 +1,4 @@
-"""Rows of the table: what is to be measured, what was found, and the file that keeps it."""
+"""Rows of the table: what to measure, what was measured, and the file that stores it."""
 
 import json
 import os
@@ -14,39 +14,39 @@ if TYPE_CHECKING:
 
 
 class CannotMeasure(Exception):
-    """A reason for which a row stays empty."""
+    """The reason why a row stays empty."""
 
 
 @dataclass(frozen=True)
 class Outline:
-    """A row before it is measured. `name` may speak of the sizes: {sentences:,}."""
+    """A row before it is measured. `name` can refer to sizes: {sentences:,}."""
 
     key: str
     name: str
     unit: str
-    # what the ratio should at least be
+    # the ratio to reach
     goal: float
     peer_name: str
-    # the peer's package, whose version is shown
+    # the peer's package, to show its version
     package: str = ""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What was measured. The ratio says how much better ours is: more is always better."""
+    """What was measured. The ratio is how many times better ours is: higher is always better."""
 
     ours: float
     peer: float
     ratio: float
     spread: tuple[float, float] | None = None
     note: str = ""
-    # where only measuring tells who the peer is
+    # if the peer is only known after measuring
     peer_name: str = ""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """Some rows that are measured together, each handed out as soon as it is known."""
+    """Rows that are measured together; each is yielded as soon as it is known."""
 
     key: str
     rows: tuple[Outline, ...]
@@ -64,7 +64,7 @@ class Row:
     ratio: float | None
     spread: tuple[float, float] | None
     goal: float
-    # None: not measured, the note says why
+    # None: not measured; the note gives the reason
     reached: bool | None
     peer_name: str
     peer_version: str
@@ -96,7 +96,7 @@ def empty_row(measurement: str, outline: Outline, names: dict[str, Any], size: s
 
 
 def filled(row: Row, result: Result, doubts: list[str]) -> Row:
-    """An empty row with what was found."""
+    """An empty row filled with a result."""
     return replace(
         row,
         ours=result.ours,
@@ -118,14 +118,14 @@ def version_of(package: str) -> str:
 
 
 def first_line(wrong: Exception) -> str:
-    """What went wrong, short enough for a note."""
+    """The error, short enough for a note."""
     lines = str(wrong).strip().splitlines()
     kind = "" if isinstance(wrong, CannotMeasure) else f"{type(wrong).__name__}: "
     return f"{kind}{lines[0] if lines else 'no message'}"
 
 
 class Results:
-    """bench.json: written after each row, so that a run that is stopped loses nothing."""
+    """bench.json: written after each row, so that an interrupted run loses nothing."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""How much is measured: in three minutes, or with numbers to rely on."""
+"""How much is measured: quick (three minutes), or full (reliable numbers)."""
 
 from dataclasses import dataclass
 
@@ -8,31 +8,31 @@ BATCH = 32
 @dataclass(frozen=True)
 class Sizes:
     name: str
-    # training: batches of each task in the sample that every side learns, rounds over all tasks,
-    # and how long at most
+    # training: batches per task in the sample that every side trains on, rounds over all tasks,
+    # and the most seconds
     batches: int
     rounds: int
     seconds: float
-    # a whole run: rows of each task to train on and to measure on, and how often
+    # a whole run: rows per task to train and to evaluate on, and the number of rounds
     epoch_rows: int
     epoch_dev: int
     epoch_rounds: int
-    # embedding: sentences in the file, pairs that tell the accuracy
+    # embedding: sentences in the file, and pairs to measure the accuracy
     sentences: int
     embed_rounds: int
     accuracy_pairs: int
-    # sentences from which OpenVINO learns the ranges of its whole numbers; 0 leaves that engine out
+    # sentences that calibrate the int8 ranges of OpenVINO; 0 skips that engine
     calibration: int
-    # scoring pairs
+    # pairs to score
     pairs: int
     pair_rounds: int
-    # steps of a training whose memory is measured
+    # training steps when memory is measured
     memory_steps: int
-    # the cost of a row: rows of the small and of the large file, and how often the small one is answered
+    # the cost per row: rows in the small and the large file, and repetitions of the small one
     few_rows: int
     many_rows: int
     few_repeats: int
-    # how often a command is started
+    # repetitions of each command
     starts: int
 
 

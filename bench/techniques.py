@@ -1,6 +1,6 @@
-"""What each adapter and pairing costs: the time of a training step beside that of the plain path, in turns.
+"""The cost of each adapter and pairing: the time of a training step relative to the plain model, in turns.
 
-`.venv/bin/python -m bench.techniques` prints a Markdown table; on the demo data where no --data-root is given.
+`.venv/bin/python -m bench.techniques` prints a Markdown table; without --data-root it uses the demo data.
 """
 
 import argparse
@@ -32,7 +32,7 @@ VARIED = {
 }
 
 
-def made(overrides: list[str], data_root: Path | None) -> Prepared:
+def prepare_variant(overrides: list[str], data_root: Path | None) -> Prepared:
     recipe, task = ("baseline", "sts") if data_root else ("demo", "similarity")
     plain = [
         f'tasks=["{task}"]',
@@ -45,10 +45,10 @@ def made(overrides: list[str], data_root: Path | None) -> Prepared:
     )
 
 
-def seconds(ready: Prepared, rows: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> float:
-    """Forwards and backwards through one batch."""
-    ((task, part),) = ready.train.items()
-    batch = collate(task, part.sequences, part.examples.labels, rows)
+def step_seconds(ready: Prepared, rows: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> float:
+    """One forward and backward pass."""
+    ((task, split),) = ready.train.items()
+    batch = collate(task, split.sequences, split.examples.labels, rows)
     ready.model.train()
     began = time.perf_counter()
     ready.model.loss(batch).backward()  # type: ignore[no-untyped-call]
@@ -61,18 +61,18 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--data-root", type=Path)
     options.add_argument("--rounds", type=int, default=8)
-    given = options.parse_args()
-    sides = {name: made(overrides, given.data_root) for name, overrides in VARIED.items()}
-    count = min(len(part.examples) for ready in sides.values() for part in ready.train.values())
+    chosen = options.parse_args()
+    sides = {name: prepare_variant(overrides, chosen.data_root) for name, overrides in VARIED.items()}
+    count = min(len(split.examples) for ready in sides.values() for split in ready.train.values())
     draw = np.random.default_rng(0)
     costs: dict[str, list[float]] = {name: [] for name in sides}
-    for number in range(given.rounds + 1):
+    for number in range(chosen.rounds + 1):
         rows = draw.permutation(count)[:BATCH]
-        found = {name: seconds(ready, rows) for name, ready in sides.items()}
+        found = {name: step_seconds(ready, rows) for name, ready in sides.items()}
         if number:  # the first round warms up
             for name, took in found.items():
                 costs[name].append(took / found[PLAIN])
-    print("| technique | time of a step |\n|---|--:|")
+    print("| technique | relative time per step |\n|---|--:|")
     for name, ratios in costs.items():
         print(f"| {name} | {median(ratios):.2f} |")
 

@@ -114,7 +114,7 @@ def test_tasks_that_read_the_same_share_the_encoders_work(model: Predictor, tmp_
         model.predict_file(names.split(), source, tmp_path / "out.csv", force=True)
         tokens[names] = sum(encoded)
     hook.remove()
-    # 50 texts with [CLS] and [SEP]; topic has an adapter in the encoder, so it needs a pass of its own
+    # 50 texts with [CLS] and [SEP]; topic has an adapter in the encoder, so it needs a second pass
     assert tokens["mood stars"] == tokens["mood"] > 100
     assert tokens["mood stars topic"] == 2 * tokens["mood"]
 
@@ -139,7 +139,7 @@ def test_texts_that_are_too_long_are_marked_and_those_that_just_fit_are_not(mode
     done = model.predict_file("mood", source, tmp_path / "out.jsonl")
     assert [json.loads(line)["truncated"] for line in (tmp_path / "out.jsonl").open()] == [False, True, True, False]
     assert done.truncated == 2
-    # apart, each text has 24 tokens of its own
+    # a bi-encoder has 24 tokens for each text
     done = model.predict_file("alike", source, tmp_path / "out.csv")
     assert [row[0] for row in values_of(tmp_path / "out.csv", "truncated")] == ["false", "false", "true", "false"]
 
@@ -220,7 +220,7 @@ def journal_of(folder: Path, **options: Any) -> Journal:
 
 
 def test_a_torn_chunk_never_happened(tmp_path: Path) -> None:
-    """Cut at every byte of the three files: the chunks that are whole are kept, and nothing else."""
+    """Truncated at every byte of the three files: the complete chunks are kept, and nothing else."""
     journal = journal_of(tmp_path)
     journal.append({"written": 2}, b"one\n", b"")
     journal.append({"written": 3}, b"two\n", b"bad\n")
@@ -340,7 +340,7 @@ def test_a_full_disk_keeps_what_was_done_and_says_how_to_resume(
 
 # ---- hostile text -------------------------------------------------------------------------------------
 
-# everything but halves of surrogate pairs and NUL, the troublemakers often
+# everything but halves of surrogate pairs and NUL; troublesome characters often
 TROUBLE = st.sampled_from([*"\r\n\t\",;'\\ \x85\u2028\ufeff\x0c=é🙂", "\r\n", '""', "a"])
 PIECES = st.one_of(TROUBLE, st.characters(exclude_categories=("Cs",), exclude_characters="\x00"))
 TEXTS = st.lists(PIECES, min_size=1, max_size=12).map("".join).filter(str.strip)
@@ -395,7 +395,7 @@ def test_every_line_of_a_hostile_csv_is_in_exactly_one_row(tmp_path: Path, body:
 
 
 def covered_by(lines: list[str], line: int, fields: int) -> int:
-    """Where the row behind one with a wrong number of fields begins: csv says how far that one goes."""
+    """Where the row after one with a wrong number of fields begins: csv says where that one ends."""
     reader = csv.reader(io.StringIO("\n".join(lines[line - 1 :]), newline=""), strict=True)
     next(reader)
     return line + reader.line_num
@@ -462,7 +462,7 @@ def test_a_line_that_is_too_long_is_one_row(tmp_path: Path, ending: str, monkeyp
     if ending == "csv":
         assert good == {2: "good", 6: "fine"}
         assert found[3] == found[5] == reason and found[4] == f"broken quoting: {reason}"
-        # as long as a line may be, but it is the last one, so nobody knows that it ends
+        # as long as a line may be, but the last one: it might go on
         assert found[7] == reason
     else:
         assert good == {1: "good", 3: '"open', 5: "fine"}

@@ -303,7 +303,7 @@ def test_check_tells_sizes_copies_truncation_and_leaks(minbert: Minbert, tiny: P
     task = tmp_path / "films.toml"
     task.write_text(task.read_text() + 'dev = "dev.csv"\n')
     said = json.loads(minbert("check", recipe, "--set", f"backbone={tiny}", "--json").out)
-    train, dev = said["parts"]
+    train, dev = said["splits"]
     assert (train["rows"], train["duplicates"], train["truncated"], train["max_length"]) == (22, 1, 1, 32)
     assert train["balance"]["no"] == pytest.approx(12 / 22)
     assert dev["rows"] == 2

@@ -112,8 +112,8 @@ def test_of_one_seed_nothing_is_said_about_the_luck_of_seeds(compared: Path, min
     # also elsewhere, with ways to the runs
     assert minbert("report", copy, "--out", tmp_path / "page").code == 0
     text = (tmp_path / "page" / "report.md").read_text(encoding="utf-8")
-    assert "There is one seed: intervals cover the dev rows only" in text
-    assert "the luck of the dev rows alone" in text and "the luck of the seeds and" not in text
+    assert "There is only one seed: intervals cover the dev rows only" in text
+    assert "only the choice of dev rows" in text and "the variation between seeds and" not in text
     page = (tmp_path / "page" / "report.html").read_text(encoding="utf-8")
     links = re.findall(r'href="([^"]*trials/[^"]*)"', page)
     assert links and all((tmp_path / "page" / link).is_dir() for link in links)

@@ -44,7 +44,7 @@ def test_predictions_of_a_classify_task_read_back_equal(tmp_path: Path, ending: 
     task = Task("mine", Path(), kind="classify", text=("review",), label="stars", labels=("bad", "good"))
     dataset = dataset_of(HOSTILE, labels=[0, 1, 1] * 3)
     probabilities = np.array([[0.75, 0.25], [0.125, 0.875], [1 / 3, 2 / 3]] * 3, dtype=np.float32)
-    path = tmp_path / "new" / f"answers.{ending}"
+    path = tmp_path / "new" / f"predictions.{ending}"
     write_predictions(path, task, dataset, probabilities)
     again = read_dataset(path, task)
     assert again.texts == (HOSTILE,) and again.ids == dataset.ids
@@ -62,7 +62,7 @@ def test_predictions_of_a_classify_task_read_back_equal(tmp_path: Path, ending: 
 def test_predictions_of_a_score_task_read_back_equal(tmp_path: Path, ending: str) -> None:
     task = read_task("sts")
     dataset = dataset_of(HOSTILE, HOSTILE[::-1], labels=[0.5 * i for i in range(9)])
-    path = tmp_path / f"answers.{ending}"
+    path = tmp_path / f"predictions.{ending}"
     write_predictions(path, task, dataset, np.array([i + 0.12345 for i in range(9)], dtype=np.float32) / 2)
     again = read_dataset(path, task)
     assert again.texts == (HOSTILE, HOSTILE[::-1])
@@ -71,7 +71,7 @@ def test_predictions_of_a_score_task_read_back_equal(tmp_path: Path, ending: str
 
 
 def test_unlabelled_rows_have_no_label_column(tmp_path: Path) -> None:
-    path = tmp_path / "answers.csv"
+    path = tmp_path / "predictions.csv"
     write_predictions(path, read_task("sst"), dataset_of(["fine"]), np.array([[0.0, 0, 0, 1, 0]]))
     assert path.read_text() == (
         "id,sentence,prediction,probability,p_0,p_1,p_2,p_3,p_4\nid0,fine,3,1.0,0.0,0.0,0.0,1.0,0.0\n"
@@ -79,7 +79,7 @@ def test_unlabelled_rows_have_no_label_column(tmp_path: Path) -> None:
 
 
 def test_jsonl_predictions_are_readable_by_people_and_have_numbers(tmp_path: Path) -> None:
-    path = tmp_path / "answers.jsonl"
+    path = tmp_path / "predictions.jsonl"
     write_predictions(path, read_task("sts"), dataset_of(["schön"], ["gut"]), np.array([4.5]))
     assert path.read_text(encoding="utf-8") == (
         '{"id": "id0", "sentence1": "schön", "sentence2": "gut", "prediction": 4.5}\n'
@@ -97,7 +97,9 @@ def test_the_same_predictions_make_the_same_bytes(tmp_path: Path) -> None:
 
 def test_an_unknown_ending_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="unknown kind of file"):
-        write_predictions(tmp_path / "new" / "answers.xls", read_task("sts"), dataset_of(["a"], ["b"]), np.array([1.0]))
+        write_predictions(
+            tmp_path / "new" / "predictions.xls", read_task("sts"), dataset_of(["a"], ["b"]), np.array([1.0])
+        )
     assert not (tmp_path / "new").exists()
 
 

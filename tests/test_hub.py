@@ -351,5 +351,5 @@ def test_a_mistyped_path_is_said_to_be_no_folder(hub: Hub, client: Client, name:
 @pytest.mark.parametrize("name", ["my model", "bert?base", "-bert-", "x" * 120])
 def test_what_can_be_no_name_is_said_to_be_none(hub: Hub, client: Client, name: str) -> None:
     problem, _ = client.fail(name)
-    assert "neither a folder nor a model's name" in problem
+    assert "neither a folder nor the name of a model" in problem
     assert hub.requests == []

@@ -41,7 +41,7 @@ def test_the_distance_to_a_teacher_by_hand() -> None:
     assert distance(own, theirs, 2.0).item() == pytest.approx(0.443776, abs=1e-5)
     assert distance(theirs, theirs, 2.0).item() == pytest.approx(0, abs=1e-6)
     assert distance(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]), 2.0).item() == 2.0
-    # an impossible label of the teacher's is no infinity
+    # a probability of 0 does not give infinity
     assert math.isfinite(distance(own, torch.tensor([[1.0, 0.0]]), 2.0).item())
 
 

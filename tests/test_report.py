@@ -1,4 +1,4 @@
-"""Findings and analyses -> pages, Markdown, CSV and figures that say what was found, whatever the texts are."""
+"""Comparison results and error analyses -> HTML, Markdown, CSV and figures, whatever the texts contain."""
 
 import csv
 import json
@@ -13,11 +13,11 @@ import pytest
 
 from minbert.comparison.results import BETTER, NO_EVIDENCE, OVERALL, WORSE, ComparisonResults
 from minbert.report import write_comparison, write_figures, write_run
-from minbert.report.charts.scatter import Point, front, staircase
-from minbert.report.numbers import amount, chance, fixed, octets, places, seconds, signed
-from minbert.report.scales import Scale, decades, names_of, span, ticks
-from minbert.report.svg import Drawing, file_name, tell, write_svg
-from minbert.report.words import headline, listed, measures_in_order
+from minbert.report.charts.cost_scatter import CostPoint, pareto_front, staircase
+from minbert.report.number_format import byte_size, decimals_for, duration_text, fixed, p_value, short_count, signed
+from minbert.report.scales import Scale, linear_ticks, log_ticks, padded_range, tick_labels
+from minbert.report.sentences import comparison_headline, join_names, measures_in_order
+from minbert.report.svg import Drawing, file_name, set_tooltip, write_svg
 from tests.browser.samples import HOSTILE, analysis, broken, difference, one_seed, whole
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -32,85 +32,87 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def judged(results: ComparisonResults, **verdicts: str) -> ComparisonResults:
-    """The same findings with other verdicts on the overall score, by the first word of the label."""
+def with_results(results: ComparisonResults, **outcomes: str) -> ComparisonResults:
+    """The same comparison with other results on the overall score, by the first word of the label."""
     systems = tuple(
-        replace(each, differences={OVERALL: difference(0.01, verdicts[each.label.split()[0]])})
-        if each.label.split()[0] in verdicts
+        replace(each, differences={OVERALL: difference(0.01, outcomes[each.label.split()[0]])})
+        if each.label.split()[0] in outcomes
         else each
         for each in results.systems
     )
     return replace(results, systems=systems)
 
 
-# ---- words --------------------------------------------------------------------------------------------
+# ---- sentences --------------------------------------------------------------------------------------------
 
 
-def test_the_headline_follows_the_verdicts() -> None:
-    assert headline(whole()) == (
+def test_the_headline_follows_the_results() -> None:
+    assert comparison_headline(whole()) == (
         "“gradient surgery” is ahead of baseline by 0.0147 in overall score.",
         "baseline is ahead of “frozen encoder” by 0.0662 in overall score.",
         "There is no evidence of a difference between baseline and “low rank” or smart in overall score.",
     )
 
 
-def test_without_any_verdict_no_recipe_is_called_better() -> None:
-    results = judged(whole(), gradient=NO_EVIDENCE, low=NO_EVIDENCE, smart=NO_EVIDENCE, frozen=NO_EVIDENCE)
-    assert headline(results) == ("There is no evidence that any recipe differs from baseline in overall score.",)
+def test_without_evidence_no_recipe_is_called_better() -> None:
+    results = with_results(whole(), gradient=NO_EVIDENCE, low=NO_EVIDENCE, smart=NO_EVIDENCE, frozen=NO_EVIDENCE)
+    assert comparison_headline(results) == (
+        "There is no evidence that any recipe differs from baseline in overall score.",
+    )
 
 
 def test_several_ahead_are_named_with_the_range_of_their_differences() -> None:
-    results = judged(whole(), gradient=BETTER, low=BETTER, smart=WORSE, frozen=WORSE)
-    ahead, behind = headline(results)
+    results = with_results(whole(), gradient=BETTER, low=BETTER, smart=WORSE, frozen=WORSE)
+    ahead, behind = comparison_headline(results)
     assert ahead.startswith("“gradient surgery” and “low rank” are ahead of baseline by 0.0100 to 0.0100")
     assert behind.startswith("baseline is ahead of smart and “frozen encoder”")
 
 
-def test_of_many_names_the_first_few_are_said() -> None:
-    assert listed(["a", "b", "c", "d", "e"]) == "a, b, c, d and e"
-    assert listed(["a", "b", "c", "d", "e", "f"]) == "a, b, c, d and 2 others"
+def test_a_long_list_names_the_first_few() -> None:
+    assert join_names(["a", "b", "c", "d", "e"]) == "a, b, c, d and e"
+    assert join_names(["a", "b", "c", "d", "e", "f"]) == "a, b, c, d and 2 others"
 
 
-def test_of_a_single_task_the_overall_score_is_not_told_twice() -> None:
+def test_the_overall_score_of_a_single_task_is_not_shown_twice() -> None:
     assert measures_in_order(one_seed()) == ["sst.accuracy"]
     assert measures_in_order(whole())[0] == OVERALL
 
 
-def test_numbers_as_people_read_them() -> None:
+def test_numbers_are_formatted_for_people() -> None:
     assert fixed(-0.5, 2) == "−0.50" and signed(0.5, 1) == "+0.5" and fixed(None, 2) == fixed(float("nan"), 2) == "–"
-    assert chance(0.0004) == "< 0.001" and chance(0.0312) == "0.031"
-    assert [amount(x) for x in (950, 1200, 12_345, 999_600, 22_720_000)] == [
+    assert p_value(0.0004) == "< 0.001" and p_value(0.0312) == "0.031"
+    assert [short_count(x) for x in (950, 1200, 12_345, 999_600, 22_720_000)] == [
         "950",
         "1,200",
         "12.3 k",
         "1.00 M",
         "22.7 M",
     ]
-    assert octets(91.4e6) == "91.4 MB" and seconds(42) == "42 s" and seconds(741) == "12.3 min"
-    # 0.0041: two digits of the spread are four decimals
-    assert places([0.0041]) == 4 and places([0.012]) == 3 and places([None]) == 3
+    assert byte_size(91.4e6) == "91.4 MB" and duration_text(42) == "42 s" and duration_text(741) == "12.3 min"
+    # two digits of a spread of 0.0041 need four decimals
+    assert decimals_for([0.0041]) == 4 and decimals_for([0.012]) == 3 and decimals_for([None]) == 3
 
 
 # ---- charts -------------------------------------------------------------------------------------------
 
 
 def test_ticks_are_round_and_inside() -> None:
-    assert ticks(0.03, 1.02, 5) == [0.2, 0.4, 0.6, 0.8, 1.0]
-    assert ticks(-0.011, 0.021, 3) == [-0.01, 0.0, 0.01, 0.02]
-    assert decades(9e3, 3e7) == [1e4, 1e5, 1e6, 1e7]
-    assert names_of([-0.05, 0.0, 0.05], sign=True) == ["−0.05", "0", "+0.05"]
+    assert linear_ticks(0.03, 1.02, 5) == [0.2, 0.4, 0.6, 0.8, 1.0]
+    assert linear_ticks(-0.011, 0.021, 3) == [-0.01, 0.0, 0.01, 0.02]
+    assert log_ticks(9e3, 3e7) == [1e4, 1e5, 1e6, 1e7]
+    assert tick_labels([-0.05, 0.0, 0.05], sign=True) == ["−0.05", "0", "+0.05"]
     assert Scale(0, 10, 100, 200)(2.5) == 125 and Scale(1, 100, 0, 10, log=True)(10) == 5
 
 
 @pytest.mark.parametrize("values", [[], [0.5], [0.0, 0.0], [float("nan"), 0.7]])
 def test_a_range_is_never_empty(values: list[float]) -> None:
-    low, high = span(values)
-    assert low < high and ticks(low, high)
+    low, high = padded_range(values)
+    assert low < high and linear_ticks(low, high)
 
 
-def test_nobody_on_the_front_is_beaten_at_the_same_cost() -> None:
+def test_no_point_on_the_pareto_front_is_beaten_at_the_same_cost() -> None:
     points = [
-        Point(label, "s1", cost, score, None, None, "")
+        CostPoint(label, "s1", cost, score, None, None, "")
         for label, cost, score in [
             ("dear", 4, 0.8),
             ("cheap", 1, 0.5),
@@ -119,15 +121,15 @@ def test_nobody_on_the_front_is_beaten_at_the_same_cost() -> None:
             ("twin", 2, 0.6),
         ]
     ]
-    assert [point.label for point in front(points, rising=True)] == ["cheap", "good", "dear"]
-    # of errors, the lowest: nobody does better than the cheapest, whatever it costs
-    assert [point.label for point in front(points, rising=False)] == ["cheap"]
+    assert [point.label for point in pareto_front(points, rising=True)] == ["cheap", "good", "dear"]
+    # of errors the lowest is best: no point beats the cheapest at any cost
+    assert [point.label for point in pareto_front(points, rising=False)] == ["cheap"]
     assert staircase([(1, 9), (2, 5)]) == [(1, 9), (2, 9), (2, 5)]
 
 
-def test_a_figure_stands_alone_and_is_well_formed(tmp_path: Path) -> None:
+def test_a_figure_is_self_contained_and_well_formed(tmp_path: Path) -> None:
     drawing = Drawing(100, 50, f"about {HOSTILE}\x00")
-    tell(drawing.dot(1.26, -0.04, 3, "point"), "a < b & c")
+    set_tooltip(drawing.dot(1.26, -0.04, 3, "point"), "a < b & c")
     write_svg(tmp_path / "a.svg", drawing)
     root = ElementTree.parse(tmp_path / "a.svg").getroot()
     assert root.get("aria-label") == f"about {HOSTILE}�"
@@ -141,7 +143,7 @@ def test_a_figure_stands_alone_and_is_well_formed(tmp_path: Path) -> None:
     assert root.get("viewBox") == "-20 -20 140 90"
 
 
-def test_figures_of_a_comparison_have_names_of_their_own(tmp_path: Path) -> None:
+def test_figures_of_a_comparison_have_distinct_names(tmp_path: Path) -> None:
     paths = write_figures(broken(), tmp_path).values()
     assert len({path.name for path in paths}) == len(paths)
     for path in paths:
@@ -152,7 +154,7 @@ def test_figures_of_a_comparison_have_names_of_their_own(tmp_path: Path) -> None
     assert file_name("../a b") == "a-b" and file_name("<>") == "figure"
 
 
-# ---- a comparison's files -----------------------------------------------------------------------------
+# ---- files of a comparison -----------------------------------------------------------------------------
 
 
 def test_a_page_needs_nothing_from_outside(tmp_path: Path) -> None:
@@ -162,13 +164,13 @@ def test_a_page_needs_nothing_from_outside(tmp_path: Path) -> None:
     assert "default-src 'none'" in page
 
 
-def test_texts_of_users_stay_texts(tmp_path: Path) -> None:
+def test_texts_of_users_are_escaped(tmp_path: Path) -> None:
     write_comparison(broken(), tmp_path)
     write_run(analysis(), tmp_path / "run")
     for path in (tmp_path / "report.html", tmp_path / "run/report.html"):
         page = read(path)
         assert HOSTILE not in page and "alert(" in page
-        # our own script, and blocks of data that never end early
+        # only our own script, and data blocks that do not end early
         blocks = re.findall(r"<script([^>]*)>(.*?)</script>", page, re.DOTALL)
         assert [kind for kind, _ in blocks if not kind] == [""]
         rows = [row for kind, text in blocks if kind for row in json.loads(text)]
@@ -180,12 +182,15 @@ def test_an_incomplete_comparison_says_so_with_the_reasons(tmp_path: Path) -> No
     write_comparison(broken(), tmp_path)
     for name in ("report.html", "report.md"):
         text = read(tmp_path / name)
-        assert "Incomplete: 7 of 30 trainings have no result" in text
+        assert "Incomplete: 7 of 30 training runs have no result" in text
         assert "the loss is not a number from step 40 on" in text and "seeds 11, 12, 13, 14, 15 not trained yet" in text
-        assert "Incomplete: what shows whether sharing helps is not all there" in text and "out of memory" in text
-        assert "not all alike in their devices: cpu (3)" in text
+        assert (
+            "Incomplete: some training runs that show whether sharing helps have no result" in text
+            and "out of memory" in text
+        )
+        assert "The training runs used different devices: cpu (3)" in text
     write_comparison(whole(), tmp_path)
-    assert "with care" not in read(tmp_path / "report.html")
+    assert "Caveats" not in read(tmp_path / "report.html")
     assert "Incomplete" not in read(tmp_path / "report.html")
 
 
@@ -196,26 +201,27 @@ def test_sections_without_data_are_left_out(tmp_path: Path) -> None:
         name: re.findall(r'<section id="([a-z]+)"', read(tmp_path / name / "report.html")) for name in ("all", "few")
     }
     assert sections["all"] == [
-        "results", "differences", "cost", "curves", "seeds", "recipes", "sharing", "method", "again"
+        "results", "differences", "cost", "curves", "seeds", "recipes", "sharing", "method", "reproduce"
     ]  # fmt: skip
-    assert sections["few"] == ["results", "differences", "cost", "seeds", "recipes", "method", "again"]
+    assert sections["few"] == ["results", "differences", "cost", "seeds", "recipes", "method", "reproduce"]
     assert "another seed may change the order" in read(tmp_path / "few/report.html")
 
 
-def test_how_it_was_computed_names_the_correction_and_what_could_be_seen(tmp_path: Path) -> None:
+def test_the_method_names_the_correction_and_the_minimum_detectable_effect(tmp_path: Path) -> None:
     write_comparison(whole(), tmp_path)
     text = read(tmp_path / "report.md")
-    # 1.4 times a half interval of 0.0062
+    # 1.4 times half of the interval, 0.0062
     assert "16 differences were tested together" in text and "Holm" in text and "0.0087 in overall score" in text
 
 
-def test_results_are_plain_numbers_one_row_a_recipe_and_measure(tmp_path: Path) -> None:
+def test_results_csv_has_one_row_per_recipe_and_measure(tmp_path: Path) -> None:
     write_comparison(broken(), tmp_path)
     rows = read_csv(tmp_path / "results.csv")
     assert len(rows) == 6 * 4
     found = {(row["recipe"], row["measure"]): row for row in rows}
     smart = found["smart", "overall"]
     assert float(smart["difference"]) == -0.0018 and smart["difference_result"] == NO_EVIDENCE
+    assert smart["trainable_parameters"] == smart["parameters"] == "22720000"
     assert float(smart["mean"]) == pytest.approx(0.7615) and smart["seeds"] == "5" and float(smart["memory"]) == 2.31e9
     assert found["baseline", "overall"]["difference"] == "" and found[HOSTILE, "overall"]["seeds"] == "5"
     assert found["never trained", "overall"]["mean"] == "" and found["never trained", "overall"]["seeds"] == "0"
@@ -230,23 +236,23 @@ def test_markdown_shows_the_figures_that_were_written(tmp_path: Path) -> None:
     shown = re.findall(r"!\[(.+)\]\((.+)\)", text)
     assert len(shown) == len(figures) and "some%20pictures" in shown[0][1]
     assert {(tmp_path / "page" / unquote(path)).resolve() for _, path in shown} == set(figures.values())
-    assert "## Learning curves" in text and "above 0 is better" in text
+    assert "## Learning curves" in text and "Above 0 is better" in text
 
 
-def test_markdown_without_figures_has_no_empty_headings_and_no_word_of_clicks(tmp_path: Path) -> None:
+def test_markdown_without_figures_has_no_empty_headings_and_does_not_mention_clicks(tmp_path: Path) -> None:
     write_comparison(whole(), tmp_path)
     text = read(tmp_path / "report.md")
-    assert "## Learning curves" not in text and "pull the same way" not in text and "## Every seed" in text
+    assert "## Learning curves" not in text and "gradients conflict" not in text and "## Every seed" in text
     lines = [line for line in text.splitlines() if line]
     for line, following in pairwise(lines):
         if line.startswith("#"):
-            # a part may begin with a smaller one
+            # a section may begin with a subsection
             assert not following.startswith("#") or following.startswith(line.split()[0] + "#"), line
-    assert "click" not in text and "legend" not in text
-    # the names of tasks and metrics are not ours to write otherwise
-    assert "In detail: sts Pearson's r:" in text
+    assert "lick" not in text and "legend" not in text
+    # the names of tasks and metrics are not capitalized
+    assert "Details: sts Pearson's r:" in text
     page = read(tmp_path / "report.html")
-    assert "Columns sort by a click" in page and "The legend shows and hides recipes" in page
+    assert "Click a column to sort" in page and "Click the legend to show or hide a recipe" in page
 
 
 def test_markdown_tables_have_the_same_columns_in_every_row(tmp_path: Path) -> None:
@@ -260,22 +266,27 @@ def test_markdown_tables_have_the_same_columns_in_every_row(tmp_path: Path) -> N
         width = cells
 
 
-# ---- a run's files ------------------------------------------------------------------------------------
+# ---- files of a run ------------------------------------------------------------------------------------
 
 
-def test_the_page_of_a_run_tells_where_it_errs(tmp_path: Path) -> None:
+def test_the_page_of_a_run_shows_its_errors(tmp_path: Path) -> None:
     found = analysis()
     write_run(found, tmp_path)
     page = read(tmp_path / "report.html")
-    for words in ("The hardest rows", "Where two runs disagree", "Rows known from training", "Errors along the range"):
+    for words in (
+        "Hardest rows",
+        "Where the two runs disagree",
+        "Dev rows in the training data",
+        "Errors by gold score",
+    ):
         assert words in page
-    classes = found.tasks["films"].classes
-    assert classes is not None
+    films = found.tasks["films"].classification
+    assert films is not None
     confusion = read_csv(tmp_path / "tables/confusion.csv")
-    assert [int(row["rows"]) for row in confusion] == [number for row in classes.confusion for number in row]
+    assert [int(row["rows"]) for row in confusion] == [number for row in films.confusion for number in row]
     assert sum(int(row["rows"]) for row in confusion) == 120
     hardest = read_csv(tmp_path / "tables/hardest.csv")
-    assert [row["id"] for row in hardest if row["task"] == "films"] == [e.id for e in found.tasks["films"].hardest]
+    assert [row["id"] for row in hardest if row["task"] == "films"] == [e.id for e in found.tasks["films"].hardest_rows]
 
 
 def test_a_run_alone_has_no_disagreements(tmp_path: Path) -> None:

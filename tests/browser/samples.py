@@ -1,4 +1,4 @@
-"""Findings and answers with plausible numbers, made by hand: nothing has to be trained to look at a page."""
+"""Comparison results and predictions with plausible numbers, made by hand, so that nothing has to be trained."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,8 +6,8 @@ from statistics import mean, stdev
 
 import numpy as np
 
-from minbert.analysis.leaks import Training, trained_on
-from minbert.analysis.run import RunAnalysis, analyze_task
+from minbert.analysis.leaks import TrainingRows, index_training_rows
+from minbert.analysis.run_analysis import RunAnalysis, analyze_task
 from minbert.comparison.results import (
     BETTER,
     NO_EVIDENCE,
@@ -34,22 +34,22 @@ TASKS = {
 MEASURES = ("sst.accuracy", "quora.accuracy", "sts.pearson", OVERALL)
 SEEDS = (11, 12, 13, 14, 15)
 BASE = {"sst.accuracy": 0.512, "quora.accuracy": 0.846, "sts.pearson": 0.864, OVERALL: 0.7633}
-# how a recipe's seeds lie around its mean
+# the seeds of a recipe around its mean
 SPREAD = (-0.0031, 0.0012, 0.0043, -0.0049, 0.0025)
 
 
-def summary(centre: float, spread: tuple[float, ...] = SPREAD) -> Summary:
-    values = {seed: centre + offset for seed, offset in zip(SEEDS, spread, strict=False)}
+def summary(center: float, spread: tuple[float, ...] = SPREAD) -> Summary:
+    values = {seed: center + offset for seed, offset in zip(SEEDS, spread, strict=False)}
     found = list(values.values())
     if len(found) < 2:
         return Summary(found[0], None, None, None, values)
-    # Student's t for five seeds; near enough for a sample
+    # Student's t for five seeds
     half = 2.776 * stdev(found) / len(found) ** 0.5
     return Summary(mean(found), stdev(found), mean(found) - half, mean(found) + half, values)
 
 
-def difference(value: float, verdict: str, half: float = 0.0062, p: float | None = None) -> ScoreDifference:
-    p = p if p is not None else (0.31 if verdict == NO_EVIDENCE else 0.0004)
+def difference(value: float, result: str, half: float = 0.0062, p: float | None = None) -> ScoreDifference:
+    p = p if p is not None else (0.31 if result == NO_EVIDENCE else 0.0004)
     return ScoreDifference(
         value=value,
         low=value - half,
@@ -60,7 +60,7 @@ def difference(value: float, verdict: str, half: float = 0.0062, p: float | None
         minimum_detectable_effect=half * 1.4,
         effect=value / 0.004,
         errors_removed=value / (1 - BASE[OVERALL]),
-        result=verdict,
+        result=result,
         seeds=5,
     )
 
@@ -72,11 +72,11 @@ def curve(end: float, band: float = 0.008) -> Curve:
 
 
 def system(
-    label: str, about: str, gain: float, verdict: str, cost: TrialCost, changes: tuple[tuple[str, str, str], ...] = ()
+    label: str, about: str, gain: float, result: str, cost: TrialCost, changes: tuple[tuple[str, str, str], ...] = ()
 ) -> System:
     is_base = not changes
     weights = {"sst.accuracy": 1.6, "quora.accuracy": 0.5, "sts.pearson": 1.1, OVERALL: 1.0}
-    verdicts = {"sst.accuracy": verdict, "quora.accuracy": NO_EVIDENCE, "sts.pearson": NO_EVIDENCE, OVERALL: verdict}
+    outcomes = {"sst.accuracy": result, "quora.accuracy": NO_EVIDENCE, "sts.pearson": NO_EVIDENCE, OVERALL: result}
     wobble = SPREAD[len(label) % 5 :] + SPREAD[: len(label) % 5]
     return System(
         label=label,
@@ -86,7 +86,7 @@ def system(
         failed={},
         missing=(),
         summaries={m: summary(BASE[m] + gain * weights[m], wobble) for m in MEASURES},
-        differences={} if is_base else {m: difference(gain * weights[m], verdicts[m]) for m in MEASURES},
+        differences={} if is_base else {m: difference(gain * weights[m], outcomes[m]) for m in MEASURES},
         cost=cost,
         curves={m: curve(BASE[m] + gain * weights[m]) for m in MEASURES},
         cosines={
@@ -99,7 +99,7 @@ def system(
 
 
 def whole() -> ComparisonResults:
-    """Five recipes, all verdicts, sharing."""
+    """Five recipes, every kind of result, and the effect of sharing."""
     systems = (
         system(
             "gradient surgery",
@@ -115,7 +115,7 @@ def whole() -> ComparisonResults:
             0.0021,
             NO_EVIDENCE,
             TrialCost(402, 1200, 5.2e6, 23_100_000, 420_000, 1.18e9, 88.1e6),
-            (("tasks.sst.adapters.0.kind", "left out", "lora"), ("stages.0.trainable", "all", "task parts")),
+            (("tasks.sst.adapters.0.kind", "left out", "lora"), ("stages.0.trainable", "all", "heads and adapters")),
         ),
         system(
             "baseline",
@@ -152,7 +152,7 @@ def whole() -> ComparisonResults:
         seeds=SEEDS,
         systems=systems,
         complete=True,
-        budget="10 minutes of training a cell",
+        budget="10 minutes of training per trial",
         backbone="all-MiniLM-L6-v2",
         tested=16,
         commands=(
@@ -171,9 +171,9 @@ def whole() -> ComparisonResults:
             Gain("sts", summary(0.731), summary(0.864), difference(0.133, BETTER, 0.021)),
         ),
         transfers=tuple(
-            Transfer(source, target, how, difference(value + (0.01 if how == "then" else 0), verdict, 0.012))
+            Transfer(source, target, how, difference(value + (0.01 if how == "then" else 0), result, 0.012))
             for how in ("with", "then")
-            for source, target, value, verdict in (
+            for source, target, value, result in (
                 ("sst", "quora", -0.004, NO_EVIDENCE),
                 ("sst", "sts", 0.012, NO_EVIDENCE),
                 ("quora", "sst", -0.019, WORSE),
@@ -186,7 +186,7 @@ def whole() -> ComparisonResults:
 
 
 def broken() -> ComparisonResults:
-    """The same with a hostile label, a failed and a missing training, and a recipe without any result."""
+    """The same with a hostile label, a failed and a missing training run, and a recipe without any result."""
     results = whole()
     first, second, *rest = results.systems
     first = replace(first, label=HOSTILE, failed={15: "the loss is not a number from step 40 on <b>"}, missing=(14,))
@@ -206,7 +206,7 @@ def broken() -> ComparisonResults:
         systems=(first, second, *rest, nothing),
         complete=False,
         beside={f"alone: {HOSTILE}": {11: "out of memory <b>"}},
-        caveats=("The trainings are not all alike in their devices: cpu (3), <b>cuda:0</b> (2).",),
+        caveats=("The training runs used different devices: cpu (3), <b>cuda:0</b> (2).",),
     )
 
 
@@ -215,7 +215,7 @@ def one_seed() -> ComparisonResults:
     results = whole()
     names = ("sst.accuracy", OVERALL)
 
-    def cut(each: System) -> System:
+    def with_one_seed(each: System) -> System:
         return replace(
             each,
             seeds=SEEDS[:1],
@@ -227,7 +227,7 @@ def one_seed() -> ComparisonResults:
             cosines={},
         )
 
-    chosen = tuple(cut(each) for each in results.systems[1:3])
+    chosen = tuple(with_one_seed(each) for each in results.systems[1:3])
     tasks = {"sst": TASKS["sst"]}
     return replace(
         results, tasks=tasks, measures=names, seeds=SEEDS[:1], systems=chosen, tested=2, gains=(), transfers=()
@@ -238,7 +238,7 @@ def one_seed() -> ComparisonResults:
 
 
 def predictions(shift: int = 0) -> tuple[DevPredictions, DevPredictions]:
-    """A classify task and a score task of 120 rows; `shift` makes another run of it."""
+    """A classification and a regression task of 120 rows; `shift` makes the predictions of another run."""
     generator = np.random.default_rng(7)
     words = ["a", "good", "film", "with", "no", "plot", "but", "great", "story", "three", "dull", "actors", "nobody"]
     texts = [" ".join(generator.choice(words, 5 + i % 9)) for i in range(120)]
@@ -267,9 +267,9 @@ def predictions(shift: int = 0) -> tuple[DevPredictions, DevPredictions]:
 
 
 def analysis(other: bool = True) -> RunAnalysis:
-    """The real analysis of those answers, beside another run."""
-    # one of the rows was trained on
-    training = Training({"films": trained_on(([predictions()[0].texts[0][5]],))})
+    """The real analysis of those predictions, compared with another run."""
+    # one of the rows is in the training data
+    training = TrainingRows({"films": index_training_rows(([predictions()[0].texts[0][5]],))})
     found = {}
     for first, second in zip(predictions(), predictions(1), strict=True):
         found[first.task.name] = analyze_task(first, training, second if other else None)

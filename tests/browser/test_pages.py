@@ -1,4 +1,4 @@
-"""The pages in a real browser: no errors, no network, everything works by mouse and keyboard, on a desk and a phone."""
+"""The pages in a real browser: no errors, no network, mouse and keyboard, at desktop and phone width."""
 
 import shutil
 from collections.abc import Iterator
@@ -24,15 +24,15 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-DESK, PHONE, SMALL = (1280, 900), (390, 844), (360, 740)
-# WCAG 2: relative luminance of what is painted below a text, and of the text
+DESKTOP, PHONE, SMALL = (1280, 900), (390, 844), (360, 740)
+# WCAG 2: the contrast between the relative luminance of a text and of its background
 CONTRASTS = """(selectors) => {
   const parse = (c) => { const n = c.match(/[\\d.]+/g).map(Number); return { rgb: n.slice(0, 3), a: n[3] ?? 1 }; };
   const light = (rgb) => {
     const [r, g, b] = rgb.map((v) => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
-  const ground = (element) => {
+  const background = (element) => {
     for (let e = element; e; e = e.parentElement) {
       const { rgb, a } = parse(getComputedStyle(e).backgroundColor);
       if (a > 0.99) return rgb;
@@ -43,8 +43,8 @@ CONTRASTS = """(selectors) => {
   for (const selector of selectors) for (const element of document.querySelectorAll(selector)) {
     if (!element.getClientRects().length) continue;
     const style = getComputedStyle(element);
-    const colour = element.namespaceURI.endsWith("svg") ? style.fill : style.color;
-    const [high, low] = [light(parse(colour).rgb), light(ground(element))].sort((a, b) => b - a);
+    const color = element.namespaceURI.endsWith("svg") ? style.fill : style.color;
+    const [high, low] = [light(parse(color).rgb), light(background(element))].sort((a, b) => b - a);
     found.push([selector, element.textContent.trim().slice(0, 40), (high + 0.05) / (low + 0.05)]);
   }
   return found;
@@ -76,11 +76,11 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture
 def visit(browser: Any, pages: dict[str, Path]) -> Iterator[Any]:
-    """Opens a page; at the end, whatever was done, no script failed and nothing was asked of any network."""
+    """Opens a page; at the end, no script must have failed and no network request must have been made."""
     wrong: list[str] = []
     contexts = []
 
-    def opened(name: str, size: tuple[int, int] = DESK, scheme: str = "light") -> Any:
+    def opened(name: str, size: tuple[int, int] = DESKTOP, scheme: str = "light") -> Any:
         context = browser.new_context(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)
         contexts.append(context)
         page = context.new_page()
@@ -103,26 +103,26 @@ def column(table: Any, index: int) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["whole", "broken", "run"])
-@pytest.mark.parametrize("size", [DESK, PHONE, SMALL], ids=["desk", "phone", "small"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE, SMALL], ids=["desktop", "phone", "small"])
 def test_the_body_does_not_scroll_sideways(visit: Any, name: str, size: tuple[int, int]) -> None:
     page = visit(name, size)
     for detail in page.locator("details summary").all():
         detail.click()
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
-    # a chart is as wide as the place it has, at most
+    # no chart is wider than its canvas
     assert page.evaluate("[...document.querySelectorAll('.canvas')].every(c => c.scrollWidth <= c.clientWidth + 1)")
 
 
 @pytest.mark.parametrize("name", ["whole", "broken", "run"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_can_be_read(visit: Any, name: str, scheme: str) -> None:
+def test_texts_have_enough_contrast(visit: Any, name: str, scheme: str) -> None:
     page = visit(name, scheme=scheme)
     found = page.evaluate(CONTRASTS, TEXTS)
     assert len(found) > 100
     assert [each for each in found if each[2] < 4.5] == []
 
 
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize("name", ["whole", "broken", "run"])
 def test_nothing_overlaps_in_the_header(visit: Any, name: str, size: tuple[int, int]) -> None:
     page = visit(name, size)
@@ -136,14 +136,14 @@ def test_nothing_overlaps_in_the_header(visit: Any, name: str, size: tuple[int, 
             assert across <= 0 or down <= 0
 
 
-def test_a_table_is_sorted_by_click_and_by_keyboard(visit: Any) -> None:
+def test_a_table_sorts_by_click_and_by_keyboard(visit: Any) -> None:
     page = visit("broken")
     table = page.locator("#results table").first
     assert column(table, 0) == [HOSTILE, "low rank", "baseline", "smart", "frozen encoder", "never trained"]
     score = table.locator("thead th").nth(1)
     assert score.get_attribute("aria-sort") == "descending"
     score.locator("button").click()
-    # without a result: last, whichever way
+    # rows without a result come last in both directions
     assert column(table, 0) == ["frozen encoder", "smart", "baseline", "low rank", HOSTILE, "never trained"]
     assert score.get_attribute("aria-sort") == "ascending"
     table.locator("thead button").first.focus()
@@ -152,7 +152,7 @@ def test_a_table_is_sorted_by_click_and_by_keyboard(visit: Any) -> None:
     assert score.get_attribute("aria-sort") == "none"
 
 
-def test_a_measure_is_chosen_once_for_all_pictures(visit: Any) -> None:
+def test_choosing_a_measure_switches_all_figures(visit: Any) -> None:
     page = visit("whole")
     assert page.locator("#differences figure:visible").count() == 1
     page.locator("#differences .switch label", has_text="sst accuracy").click()
@@ -161,7 +161,7 @@ def test_a_measure_is_chosen_once_for_all_pictures(visit: Any) -> None:
         assert shown.count() == 1 and shown.get_attribute("data-panel") == "sst.accuracy"
     page.keyboard.press("ArrowRight")
     assert page.locator("#curves .panel:visible").get_attribute("data-panel") == "quora.accuracy"
-    # another choice is another matter
+    # a choice with another name does not switch
     assert page.locator("#cost .panel:visible").get_attribute("data-panel") == "training time"
 
 
@@ -178,21 +178,21 @@ def test_the_legend_hides_and_shows_a_recipe(visit: Any) -> None:
     assert all(curve.is_visible() for curve in curves.all()) and button.get_attribute("aria-pressed") == "true"
 
 
-def test_pointing_at_a_mark_tells_its_numbers(visit: Any) -> None:
+def test_pointing_at_a_mark_shows_its_numbers(visit: Any) -> None:
     page = visit("whole")
     page.locator("#differences .wide g.row .point").first.hover()
     assert page.locator(".tip").inner_text().startswith("gradient surgery: +0.0147 [+0.0085, +0.0209]\nbetter")
 
 
-def test_examples_are_searched_and_filtered(visit: Any) -> None:
+def test_rows_can_be_searched_and_filtered(visit: Any) -> None:
     page = visit("run")
     explorer = page.locator(".explorer").first
     total = int(explorer.locator(".found").inner_text().split()[0])
     assert total > 20 and explorer.locator("li").count() == 20
-    explorer.locator("select[data-filter=Answer]").select_option("right")
+    explorer.locator("select[data-filter=Prediction]").select_option("correct")
     chips = explorer.locator("li .chip").all_inner_texts()
-    assert chips and set(chips) == {"right"}
-    explorer.locator("select[data-filter=Answer]").select_option("")
+    assert chips and set(chips) == {"correct"}
+    explorer.locator("select[data-filter=Prediction]").select_option("")
     explorer.locator("select[data-filter=Label]").select_option("good")
     assert 0 < int(explorer.locator(".found").inner_text().split()[0]) < total
     explorer.locator("select[data-filter=Label]").select_option("")
@@ -202,7 +202,7 @@ def test_examples_are_searched_and_filtered(visit: Any) -> None:
     assert explorer.locator("li").count() == 0 and explorer.locator(".found").inner_text().startswith("0 of")
 
 
-def test_a_wide_table_scrolls_in_its_box_with_the_names_in_sight(visit: Any) -> None:
+def test_a_wide_table_scrolls_in_its_box_and_keeps_the_names_visible(visit: Any) -> None:
     page = visit("whole", PHONE)
     box = page.locator("#results .panel:visible .box")
     name = box.locator("tbody th").first
@@ -214,8 +214,8 @@ def test_a_wide_table_scrolls_in_its_box_with_the_names_in_sight(visit: Any) -> 
 
 
 @pytest.mark.parametrize("name", ["whole", "broken", "run"])
-def test_on_paper_every_panel_is_there_and_nothing_leaves_the_page(visit: Any, name: str) -> None:
-    # A4 with its margins
+def test_print_shows_every_panel_and_fits_the_page(visit: Any, name: str) -> None:
+    # A4 without its margins
     page = visit(name, (718, 1000))
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")

@@ -1,7 +1,7 @@
-"""python -m tests.faults.killing RUN INPUT OUTPUT TIMES: a job killed at instants all over it, and resumed each time.
+"""python -m tests.faults.killing RUN INPUT OUTPUT TIMES: a job killed at many instants, and resumed each time.
 
-The model is loaded once; each job is a child of its own, which kills itself before it executes the n-th line of the
-code that writes. Prints a line of JSON for each instant.
+The model is loaded once. Each job is a child process, which kills itself before it executes the n-th line of the code
+that writes. Prints one line of JSON per instant.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Bulk prediction: bad input, and ends at any instant. The numbers are those of the cases in docs/predict.md."""
+"""Prediction of files: bad input, and kills at any instant. The numbers are those of the cases in docs/predict.md."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def start(*words: object, rows: int = 0) -> "subprocess.Popen[str]":
-    """The command as a process of its own, in chunks of so many rows."""
+    """The command in a new process, in chunks of so many rows."""
     command = [sys.executable, "-m", "tests.faults.measured", str(rows), *map(str, words)]
     return subprocess.Popen(command, cwd=ROOT, env=ALONE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -109,7 +109,7 @@ def test_15_the_command_itself_killed_from_outside(minbert: Minbert, run: Path, 
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_15_a_stopped_command_says_how_to_go_on(run: Path, tmp_path: Path, number: signal.Signals) -> None:
+def test_15_a_stopped_command_says_how_to_resume(run: Path, tmp_path: Path, number: signal.Signals) -> None:
     source = write_reviews(tmp_path / "in.csv", reviews(20_000))
     output = tmp_path / "out.csv"
     process = start("predict", run, "mood", "--input", source, "--output", output, rows=100)
@@ -152,7 +152,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("ending", BAD)
-def test_16_bad_rows_are_listed_and_the_rest_is_answered(
+def test_16_bad_rows_are_listed_and_the_rest_is_predicted(
     minbert: Minbert, run: Path, tmp_path: Path, ending: str
 ) -> None:
     content, rejects = BAD[ending]
@@ -209,7 +209,7 @@ def test_16_a_file_that_cannot_be_read_at_all_leaves_nothing_behind(
 # ---- 17: odd, but good --------------------------------------------------------------------------------
 
 
-def test_17_marks_of_other_systems_are_no_part_of_the_text(minbert: Minbert, run: Path, tmp_path: Path) -> None:
+def test_17_marks_of_other_systems_are_not_part_of_the_text(minbert: Minbert, run: Path, tmp_path: Path) -> None:
     plain, odd = tmp_path / "plain.csv", tmp_path / "odd.csv"
     plain.write_bytes(b'id,review\n1,a good film\n2,"two\nlines"\n')
     odd.write_bytes(b'\xef\xbb\xbfid,review\r\n1,a good film\r\n2,"two\nlines"\r\n')
@@ -220,7 +220,7 @@ def test_17_marks_of_other_systems_are_no_part_of_the_text(minbert: Minbert, run
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_17_ten_megabytes_in_one_field_are_answered_and_marked(run: Path, tmp_path: Path, ending: str) -> None:
+def test_17_ten_megabytes_in_one_field_are_predicted_and_marked(run: Path, tmp_path: Path, ending: str) -> None:
     texts = ["a good film", "bad " * 2_621_440, "a bad film"]
     assert len(texts[1]) == 10 * 2**20
 

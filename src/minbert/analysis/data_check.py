@@ -1,4 +1,4 @@
-"""recipe -> what there is to know about its data before training: sizes, balance, lengths, copies, leaks."""
+"""Recipe -> a report on its data before training: sizes, label balance, lengths, duplicates, leaks."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -15,11 +15,12 @@ from minbert.training.prepare import Prepared, Split, prepare
 
 
 @dataclass(frozen=True)
-class PartReport:
-    """The rows of one task's train or dev part."""
+class SplitReport:
+    """The rows of one task's train or dev split."""
 
     task: str
-    part: str
+    # train or dev
+    split: str
     rows: int
     skipped: int
     duplicates: int
@@ -31,8 +32,8 @@ class PartReport:
 
 
 @dataclass(frozen=True)
-class Leak:
-    """Dev rows of one task that stand in the training rows of a task: as a whole, or one of their texts."""
+class TaskLeak:
+    """Dev rows of one task that occur in the training rows of a task: the whole row, or one of its texts."""
 
     dev: str
     train: str
@@ -42,43 +43,45 @@ class Leak:
 
 
 @dataclass(frozen=True)
-class Report:
-    parts: list[PartReport]
-    leaks: list[Leak]
-    # dev rows that stand as a whole in the training rows of any task
+class DataReport:
+    splits: list[SplitReport]
+    leaks: list[TaskLeak]
+    # dev rows that occur as whole rows in the training rows of any task
     leaked_rows: int
     steps: int
 
 
-def check_recipe(recipe: Recipe, source: DataSource = DEFAULT_SOURCE) -> Report:
-    """All that a training run does before its first step, and a look at the data."""
+def check_recipe(recipe: Recipe, source: DataSource = DEFAULT_SOURCE) -> DataReport:
+    """Do everything that a training run does before its first step, then examine the data."""
     ready = prepare(recipe, source)
-    keys = {(part, name): example_keys(each.examples.texts) for part, name, each in parts_of(ready)}
-    parts = [report_part(ready, part, name, each, keys[part, name]) for part, name, each in parts_of(ready)]
+    keys = {(split, name): example_keys(each.examples.texts) for split, name, each in named_splits(ready)}
+    splits = [report_split(ready, split, name, each, keys[split, name]) for split, name, each in named_splits(ready)]
     leaks = [
-        find_leak(dev, train, keys["dev", dev], keys["train", train], ready.dev[dev].examples)
+        find_task_leak(dev, train, keys["dev", dev], keys["train", train], ready.dev[dev].examples)
         for dev in ready.dev
         for train in ready.train
     ]
     trained_on = {key for name in ready.train for key in keys["train", name]}
     leaked = sum(key in trained_on for name in ready.dev for key in keys["dev", name])
-    return Report(parts, leaks, leaked, ready.setup.steps)
+    return DataReport(splits, leaks, leaked, ready.setup.steps)
 
 
-def parts_of(ready: Prepared) -> list[tuple[str, str, Split]]:
+def named_splits(ready: Prepared) -> list[tuple[str, str, Split]]:
     return [
-        (part, name, rows[name]) for name in ready.tasks for part, rows in (("train", ready.train), ("dev", ready.dev))
+        (split, name, rows[name])
+        for name in ready.tasks
+        for split, rows in (("train", ready.train), ("dev", ready.dev))
     ]
 
 
-def report_part(ready: Prepared, part: str, name: str, rows: Split, keys: list[tuple[str, ...]]) -> PartReport:
-    return PartReport(
+def report_split(ready: Prepared, split: str, name: str, rows: Split, keys: list[tuple[str, ...]]) -> SplitReport:
+    return SplitReport(
         task=name,
-        part=part,
+        split=split,
         rows=len(rows.examples),
         skipped=len(rows.examples.skipped),
         duplicates=sum(count - 1 for count in Counter(keys).values()),
-        balance=balance(ready.tasks[name], rows.examples),
+        balance=label_balance(ready.tasks[name], rows.examples),
         mean_tokens=float(rows.sequences.tokens.mean()),
         most_tokens=int(rows.sequences.tokens.max()),
         max_length=ready.model.task(name).max_length,
@@ -86,8 +89,8 @@ def report_part(ready: Prepared, part: str, name: str, rows: Split, keys: list[t
     )
 
 
-def balance(task: Task, examples: Dataset) -> dict[str, float]:
-    """The share of each label, or of each fifth of the range of scores."""
+def label_balance(task: Task, examples: Dataset) -> dict[str, float]:
+    """The fraction of rows with each label, or in each fifth of the score range."""
     assert examples.labels is not None
     if task.kind == "classify":
         counts = np.bincount(examples.labels, minlength=len(task.labels))
@@ -98,9 +101,9 @@ def balance(task: Task, examples: Dataset) -> dict[str, float]:
     return dict(zip(names, (counts / counts.sum()).tolist(), strict=True))
 
 
-def find_leak(
+def find_task_leak(
     dev: str, train: str, dev_rows: list[tuple[str, ...]], train_rows: list[tuple[str, ...]], examples: Dataset
-) -> Leak:
+) -> TaskLeak:
     wholes = set(train_rows)
     singles = {text for row in train_rows for text in row if text}
     whole = [i for i, row in enumerate(dev_rows) if row in wholes]
@@ -109,4 +112,4 @@ def find_leak(
     if single or whole:
         first = (whole or single)[0]
         sample = f"{examples.path.name}:{examples.lines[first]}: {' | '.join(c[first] for c in examples.texts)}"[:160]
-    return Leak(dev, train, len(whole), len(single), sample)
+    return TaskLeak(dev, train, len(whole), len(single), sample)

@@ -1,22 +1,22 @@
-"""Two runs on the very same dev rows -> where one is right and the other is not."""
+"""The predictions of two runs on the same dev rows -> the rows where one is correct and the other is not."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import binomtest
 
-from minbert.analysis.rows import losses_of, spelled
+from minbert.analysis.dev_rows import label_text, row_losses
 from minbert.data.metrics import Array
 from minbert.errors import UserError
 from minbert.runs.predictions import DevPredictions
 
-# rows shown, each way
-MOST = 100
+# kept in each direction
+MOST_DISAGREEMENTS = 100
 
 
 @dataclass(frozen=True)
-class Contrast:
-    """A row that two runs answer differently."""
+class DisagreementRow:
+    """A row on which two runs differ."""
 
     row: int
     id: str
@@ -31,55 +31,55 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """Classes: which of two runs is right; scores: which is nearer to gold."""
+    """Classes: which of the two runs is correct. Scores: which is closer to gold."""
 
-    # rows of which only the first run is right, and only the second
+    # rows on which only the first run is correct, and only the second
     first: int
     second: int
-    # rows of which both are right, or neither; for scores: both as near, and none
+    # rows on which both are correct, or neither is; for scores: equally close, and always 0
     both: int
     neither: int
-    # how often chance alone would split the disagreements as unevenly (McNemar's exact test; the sign test of scores)
+    # McNemar's exact test (the sign test for scores): how often chance alone would split these rows as unevenly
     p: float
-    # the greatest differences of loss first
-    first_better: tuple[Contrast, ...]
-    second_better: tuple[Contrast, ...]
+    # the largest differences in loss first
+    first_better: tuple[DisagreementRow, ...]
+    second_better: tuple[DisagreementRow, ...]
 
 
-def disagree(first: DevPredictions, second: DevPredictions, names: tuple[str, str]) -> Disagreement:
-    check_same_rows(first, second, names)
-    losses_N, other_N = losses_of(first), losses_of(second)
+def find_disagreement(first: DevPredictions, second: DevPredictions, names: tuple[str, str]) -> Disagreement:
+    check_both_runs_match(first, second, names)
+    losses_N, other_losses_N = row_losses(first), row_losses(second)
     if first.task.kind == "classify":
-        right_N, right_too_N = (each.answers.argmax(1) == each.labels for each in (first, second))
-        one_N, two_N = right_N & ~right_too_N, right_too_N & ~right_N
-        both = int((right_N & right_too_N).sum())
+        correct_N, other_correct_N = (each.answers.argmax(1) == each.labels for each in (first, second))
+        first_N, second_N = correct_N & ~other_correct_N, other_correct_N & ~correct_N
+        both = int((correct_N & other_correct_N).sum())
     else:
-        one_N, two_N = losses_N < other_N, other_N < losses_N
-        both = int((losses_N == other_N).sum())
-    ones, twos = int(one_N.sum()), int(two_N.sum())
+        first_N, second_N = losses_N < other_losses_N, other_losses_N < losses_N
+        both = int((losses_N == other_losses_N).sum())
+    only_first, only_second = int(first_N.sum()), int(second_N.sum())
 
-    def contrasts(at_N: Array) -> tuple[Contrast, ...]:
+    def largest(at_N: Array) -> tuple[DisagreementRow, ...]:
         rows = np.flatnonzero(at_N)
-        apart = np.abs(losses_N - other_N)[rows]
-        chosen = rows[np.argsort(-apart, kind="stable")[:MOST]].tolist()
-        return tuple(contrast(first, second, row, float(losses_N[row]), float(other_N[row])) for row in chosen)
+        gap = np.abs(losses_N - other_losses_N)[rows]
+        chosen = rows[np.argsort(-gap, kind="stable")[:MOST_DISAGREEMENTS]].tolist()
+        losses = [(float(losses_N[row]), float(other_losses_N[row])) for row in chosen]
+        return tuple(disagreement_row(first, second, row, *two) for row, two in zip(chosen, losses, strict=True))
 
     return Disagreement(
-        first=ones,
-        second=twos,
+        first=only_first,
+        second=only_second,
         both=both,
-        neither=len(losses_N) - ones - twos - both,
-        p=float(binomtest(ones, ones + twos).pvalue) if ones + twos else 1.0,
-        first_better=contrasts(one_N),
-        second_better=contrasts(two_N),
+        neither=len(losses_N) - only_first - only_second - both,
+        p=float(binomtest(only_first, only_first + only_second).pvalue) if only_first + only_second else 1.0,
+        first_better=largest(first_N),
+        second_better=largest(second_N),
     )
 
 
-def check_same_rows(first: DevPredictions, second: DevPredictions, names: tuple[str, str]) -> None:
-    """Counts of disagreements mean something only where both answered the same questions."""
+def check_both_runs_match(first: DevPredictions, second: DevPredictions, names: tuple[str, str]) -> None:
     task, wrong = first.task.name, ""
     if first.task.choices != second.task.choices:
-        wrong = "have other labels or another range"
+        wrong = "have different labels or score ranges"
     elif len(first.ids) != len(second.ids):
         wrong = f"have {len(first.ids)} and {len(second.ids)} dev rows"
     else:
@@ -89,23 +89,25 @@ def check_same_rows(first: DevPredictions, second: DevPredictions, names: tuple[
             wrong = f"differ in dev row {differing + 1} ({first.ids[differing]})"
     if wrong:
         raise UserError(
-            f"Task '{task}': {names[0]} and {names[1]} {wrong}, so their answers cannot be compared row by row.",
-            "Name two runs that were measured on the same dev file.",
+            f"Task '{task}': {names[0]} and {names[1]} {wrong}, so their predictions cannot be compared row by row.",
+            "Choose two runs that were evaluated on the same dev file.",
         )
 
 
-def contrast(first: DevPredictions, second: DevPredictions, row: int, loss: float, other: float) -> Contrast:
+def disagreement_row(
+    first: DevPredictions, second: DevPredictions, row: int, loss: float, other_loss: float
+) -> DisagreementRow:
     task = first.task
-    one, two = (
+    one, other = (
         each.answers[row].argmax() if task.kind == "classify" else each.answers[row] for each in (first, second)
     )
-    return Contrast(
+    return DisagreementRow(
         row=row,
         id=first.ids[row],
         texts=tuple(column[row] for column in first.texts),
-        gold=spelled(task, first.labels[row]),
-        first=spelled(task, one),
-        second=spelled(task, two),
+        gold=label_text(task, first.labels[row]),
+        first=label_text(task, one),
+        second=label_text(task, other),
         first_loss=loss,
-        second_loss=other,
+        second_loss=other_loss,
     )

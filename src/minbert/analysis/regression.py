@@ -1,4 +1,4 @@
-"""Scores and gold -> where on the range a model errs, and which way.
+"""Predicted and gold scores -> where in the range a model is wrong, and in which direction.
 
 N rows.
 """
@@ -11,54 +11,54 @@ import numpy as np
 from minbert.config.task import Task
 from minbert.data.metrics import Array
 
-# more points than this say no more on a page
+# more points than this show nothing more on a page
 MOST_POINTS = 2000
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 @dataclass(frozen=True)
 class Fifth:
-    """The rows whose gold score lies in a fifth of the range."""
+    """The rows whose gold score lies in one fifth of the range."""
 
     low: float
     high: float
     rows: int
-    # mean of answer - gold: above 0, the model says too much; None without rows
+    # mean of prediction - gold: positive means that the model predicts too high; None without rows
     bias: float | None
     mae: float | None
 
 
 @dataclass(frozen=True)
-class Regression:
-    # (gold, answer), the lowest gold first; evenly thinned where there are too many
+class RegressionAnalysis:
+    # (gold, prediction), sorted by gold; thinned evenly if there are too many
     points: tuple[tuple[float, float], ...]
     fifths: tuple[Fifth, ...]
-    # of answer - gold
+    # of prediction - gold
     bias: float
     quantiles: Mapping[float, float]
-    # spread of the answers over that of gold: below 1, the model keeps to the middle
-    spread: float | None
+    # standard deviation of the predictions divided by that of gold: below 1, predictions stay near the middle
+    spread_ratio: float | None
 
 
-def analyze_scores(task: Task, scores_N: Array, labels_N: Array) -> Regression:
+def analyze_regression(task: Task, scores_N: Array, labels_N: Array) -> RegressionAnalysis:
     error_N = scores_N - labels_N
     deviation = float(labels_N.std())
-    return Regression(
-        points=thinned(scores_N, labels_N),
-        fifths=by_fifth(task, error_N, labels_N),
+    return RegressionAnalysis(
+        points=thin_points(scores_N, labels_N),
+        fifths=errors_by_fifth(task, error_N, labels_N),
         bias=float(error_N.mean()),
         quantiles=dict(zip(QUANTILES, np.quantile(error_N, QUANTILES).tolist(), strict=True)),
-        spread=float(scores_N.std()) / deviation if deviation > 0 else None,
+        spread_ratio=float(scores_N.std()) / deviation if deviation > 0 else None,
     )
 
 
 def fifth_of(task: Task, labels_N: Array) -> tuple[Array, Array]:
-    """Which fifth of the range each score lies in, 0 to 4, and the six edges; the top belongs to the last."""
+    """The fifth of the range in which each score lies, 0 to 4, and the six edges; the last fifth includes the top."""
     edges = np.linspace(task.range[0], task.range[1], 6)
     return np.clip(np.searchsorted(edges, labels_N, side="right") - 1, 0, 4), edges
 
 
-def by_fifth(task: Task, error_N: Array, labels_N: Array) -> tuple[Fifth, ...]:
+def errors_by_fifth(task: Task, error_N: Array, labels_N: Array) -> tuple[Fifth, ...]:
     fifth_N, edges = fifth_of(task, labels_N)
     errors = [error_N[fifth_N == i] for i in range(5)]
     return tuple(
@@ -73,7 +73,7 @@ def by_fifth(task: Task, error_N: Array, labels_N: Array) -> tuple[Fifth, ...]:
     )
 
 
-def thinned(scores_N: Array, labels_N: Array) -> tuple[tuple[float, float], ...]:
+def thin_points(scores_N: Array, labels_N: Array) -> tuple[tuple[float, float], ...]:
     order = np.lexsort((scores_N, labels_N))
     if len(order) > MOST_POINTS:
         order = order[np.linspace(0, len(order) - 1, MOST_POINTS).astype(int)]

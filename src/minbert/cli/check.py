@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from minbert.analysis.data_check import Leak, PartReport, Report
+    from minbert.analysis.data_check import DataReport, SplitReport, TaskLeak
 
 
 def check(
@@ -51,10 +51,10 @@ def check(
         show_data_report(report)
 
 
-def show_data_report(report: "Report") -> None:
-    console.print(split_table(report.parts))
+def show_data_report(report: "DataReport") -> None:
+    console.print(split_table(report.splits))
     console.print()
-    console.print(label_table(report.parts))
+    console.print(label_table(report.splits))
     console.print()
     leaks = [leak for leak in report.leaks if leak.examples or leak.texts]
     if leaks:
@@ -66,13 +66,13 @@ def show_data_report(report: "Report") -> None:
     console.print(f"The recipe and its data are valid{leaked}. Training takes {report.steps:,} steps.")
 
 
-def split_table(splits: "Sequence[PartReport]") -> "Table":
+def split_table(splits: "Sequence[SplitReport]") -> "Table":
     numbers = ("rows", "skipped", "duplicates", "mean tokens", "max", "limit", "truncated")
     made = text_table("task", "split", *numbers, right=numbers)
     for split in splits:
         made.add_row(
             f"[bold]{split.task}[/]",
-            split.part,
+            split.split,
             f"{split.rows:,}",
             f"{split.skipped:,}",
             f"{split.duplicates:,}",
@@ -84,15 +84,15 @@ def split_table(splits: "Sequence[PartReport]") -> "Table":
     return made
 
 
-def label_table(splits: "Sequence[PartReport]") -> "Table":
+def label_table(splits: "Sequence[SplitReport]") -> "Table":
     made = text_table("task", "split", "labels")
     for split in splits:
         labels = "  ".join(f"{escape_markup(label)} {fraction:.1%}" for label, fraction in split.balance.items())
-        made.add_row(f"[bold]{split.task}[/]", split.part, labels)
+        made.add_row(f"[bold]{split.task}[/]", split.split, labels)
     return made
 
 
-def leak_table(leaks: "Sequence[Leak]") -> "Table":
+def leak_table(leaks: "Sequence[TaskLeak]") -> "Table":
     made = text_table(
         "dev rows of", "in training data of", "whole examples", "single texts", "example",
         right=("whole examples", "single texts"),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def show_comparison(results: "ComparisonResults") -> None:
-    from minbert.report.words import cautions
+    from minbert.report.sentences import cautions
 
     console.print(system_table(results))
     for system in results.systems:

@@ -15,6 +15,6 @@ def models() -> None:
         made.add_row(f"[bold]{known.name}[/]", size, known.parameters, local, about)
     console.print(made)
     console.print(
-        "\nAny other BERT works by hub id or directory. Set MINBERT_MODELS to directories of models.",
+        "\nAny other BERT works by its hub id or directory; MINBERT_MODELS lists directories of models.",
         style="dim",
     )

@@ -1,6 +1,7 @@
 """Progress of a training run: a bar with remaining time, speed, losses and scores, and one line per evaluation."""
 
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
@@ -79,10 +80,11 @@ class TrainingView:
         for name, loss in event.losses.items():
             # a running mean: the losses of single batches vary too much to be read
             self.losses[name] = loss if name not in self.losses else 0.95 * self.losses[name] + 0.05 * loss
-        losses = "  ".join(f"{name} {loss:.3f}{self.last_score(name)}" for name, loss in self.losses.items())
+        losses = ", ".join(f"{name} {loss:.3f}{self.last_score(name)}" for name, loss in self.losses.items())
         speed = self.speed()
-        # truncate it here: the table would shorten the bar and the times instead
-        note = f"{speed}  loss {losses}"[: max(0, self.bar.console.width - BAR_WIDTH)]
+        # shortened here, at a word: the table would shorten the bar and the times instead
+        width = max(1, self.bar.console.width - BAR_WIDTH)
+        note = textwrap.shorten(f"{speed}, loss {losses}", width, placeholder="…")
         self.bar.update(self.training_bar, completed=event.number, note=note)
         if not self.live and event.number % max(1, event.total // 20) == 0:
             remaining = self.seconds / (event.number - self.done_before) * (event.total - event.number)

@@ -38,12 +38,12 @@ class Journal:
         self._lock = hold_lock(folder)
         self._files: dict[str, IO[bytes]] = {}
         try:
-            self._begin(metadata, resume, replace)
+            self._open(metadata, resume, replace)
         except BaseException:
             self.close()
             raise
 
-    def _begin(self, metadata: Mapping[str, Any], resume: bool, replace: bool) -> None:
+    def _open(self, metadata: Mapping[str, Any], resume: bool, replace: bool) -> None:
         others = sorted(path.name for path in self.folder.iterdir() if path.name not in OURS)
         if others:
             raise UserError(

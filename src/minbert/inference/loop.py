@@ -1,7 +1,7 @@
 """(a module, encoded texts) -> its outputs, batch by batch: the one loop of all inference.
 
-Prediction, embedding, evaluation and distillation compute every batch with `run_batch`, so that the same rows in the
-same batch have the same predictions, bit for bit, whoever asks for them.
+Prediction, embedding, evaluation and distillation compute every batch with `run_batch`. The batches depend only on the
+rows, so the same rows have the same predictions everywhere, bit for bit.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -70,9 +70,9 @@ def encode_for_task(
     max_length: int | None = None,
     tokens: list[Tokens] | None = None,
 ) -> EncodedTexts:
-    """Texts in the layout of a task; truncated to fewer tokens than its own `max_length` if that is given.
+    """Texts in the layout of a task.
 
-    `tokens`: those of the texts, where they are known already.
+    `max_length`: if not that of the task. `tokens`: the tokens of the texts, if they are known already.
     """
     part = model.task(name)
     tag = tag_tokens if part.wants_tags else None

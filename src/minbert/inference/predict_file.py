@@ -1,4 +1,8 @@
-"""A file of rows -> a file of predictions, of any length, by one or more tasks of a model."""
+"""A file of rows -> a file of predictions, of any length, by one or more tasks of a model.
+
+Each chunk of the file is predicted like a list of texts. The rows of a file with several chunks are in other batches
+than those of one long list, so that the last bits of their predictions may differ.
+"""
 
 import json
 from collections.abc import Iterator, Sequence

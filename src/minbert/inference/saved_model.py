@@ -24,7 +24,7 @@ MODEL_FORMAT = 1
 
 
 def save_model(folder: Path, model: Model, tokenizer: Tokenizer, files: Mapping[str, Files] | None = None) -> None:
-    """The whole model in a folder of its own, swapped into place when it is complete.
+    """Write the whole model to a folder, moved into place when it is complete.
 
     `files`: the data files that the saved tasks name; without it, those of the model's own tasks.
     """
@@ -37,7 +37,7 @@ def save_model(folder: Path, model: Model, tokenizer: Tokenizer, files: Mapping[
     tasks = {
         name: {
             "task": (replace(part.task, files=files[name]) if files else part.task).as_settings(),
-            # regularizers only matter while training
+            # regularizers are for training only
             "plan": resolve_plan(replace(part.plan, regularizers=()), part.task, f"task '{name}'"),
         }
         for name, part in model.tasks.items()

@@ -1,4 +1,4 @@
-"""Findings and analyses -> pages: one HTML file without needs, the same in Markdown, plain numbers as CSV, figures."""
+"""Comparison results and error analyses -> reports: a self-contained HTML page, Markdown, CSV tables, figures."""
 
 import os
 from collections.abc import Mapping
@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 from minbert.comparison.results import ComparisonResults
 from minbert.files import write_text
-from minbert.report import plain
-from minbert.report.blocks import WIDE, Page
-from minbert.report.comparison import comparison_page
+from minbert.report import csv_tables
+from minbert.report.blocks import DESKTOP_WIDTH, Page
+from minbert.report.comparison_page import comparison_page
 from minbert.report.html import html_of
 from minbert.report.markdown import markdown_of
 from minbert.report.svg import file_name, with_legend, write_svg
@@ -21,39 +21,39 @@ if TYPE_CHECKING:
 
 
 def write_comparison(results: ComparisonResults, folder: Path, figures: Mapping[str, Path] | None = None) -> list[Path]:
-    """report.html, report.md, results.csv and tables/; gives the files that were written.
+    """Write report.html, report.md, results.csv and tables/; return the paths.
 
-    `figures`: what write_figures gave; Markdown, which cannot hold them, then shows them from there.
+    `figures`: what write_figures returned. The Markdown page links to these files.
     """
     shown = {name: quote(os.path.relpath(path, folder)) for name, path in (figures or {}).items()}
-    return write_page(comparison_page(results), plain.tables(results), folder, shown)
+    return write_page(comparison_page(results), csv_tables.comparison_tables(results), folder, shown)
 
 
 def write_run(analysis: "RunAnalysis", folder: Path) -> list[Path]:
-    from minbert.report.mistakes import run_page
-    from minbert.report.plain_run import run_tables
+    from minbert.report.run_csv_tables import run_tables
+    from minbert.report.run_page import run_page
 
     return write_page(run_page(analysis), run_tables(analysis), folder)
 
 
 def write_figures(results: ComparisonResults, folder: Path) -> dict[str, Path]:
-    """Every chart of a comparison as an SVG file of its own: figure's name: file."""
+    """Write every chart of a comparison as an SVG file; return figure name: path."""
     folder.mkdir(parents=True, exist_ok=True)
     paths: dict[str, Path] = {}
     for figure in comparison_page(results).figures():
         name = path_name = file_name(figure.name)
         while (path := folder / f"{path_name}.svg") in paths.values():
-            # labels that differ only in what a file name cannot hold
+            # two labels can become the same file name
             path_name = f"{name}-{len(paths)}"
-        write_svg(path, with_legend(figure.draw(WIDE), figure.legend))
+        write_svg(path, with_legend(figure.draw(DESKTOP_WIDTH), figure.legend))
         paths[figure.name] = path
     return paths
 
 
 def write_page(
-    page: Page, tables: Mapping[str, plain.Rows], folder: Path, figures: Mapping[str, str] | None = None
+    page: Page, tables: Mapping[str, csv_tables.CsvRows], folder: Path, figures: Mapping[str, str] | None = None
 ) -> list[Path]:
-    texts = {name: plain.csv_text(rows) for name, rows in tables.items()}
+    texts = {name: csv_tables.csv_text(rows) for name, rows in tables.items()}
     texts |= {"report.md": markdown_of(page, figures or {}), "report.html": html_of(page)}
     for name, text in texts.items():
         path = folder / name

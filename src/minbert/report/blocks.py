@@ -1,28 +1,36 @@
-"""What a page is made of, as plain data: the same blocks become HTML and Markdown."""
+"""The blocks of a page as plain data; the same blocks become HTML and Markdown."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from minbert.report.svg import Drawing
 
-# the width that charts are drawn for: beside their captions, and on a phone
-WIDE, SLIM = 680.0, 332.0
+# the widths that charts are drawn for
+DESKTOP_WIDTH, PHONE_WIDTH = 680.0, 332.0
+
+
+class Block:
+    """Something that a page shows. The template pages/blocks.html chooses by `kind`."""
+
+    @property
+    def kind(self) -> str:
+        return type(self).__name__
 
 
 @dataclass(frozen=True)
 class Cell:
     text: str
-    # what the column is sorted by; None: after all others
+    # what the column is sorted by; rows with None come last
     value: float | str | None = None
-    # a second, quieter line
+    # a second line in smaller type
     note: str = ""
-    # better, worse, unclear: of the chip, or else of the note
+    # better, worse or unclear: the color of the chip, or of the note if there is no chip
     tone: str = ""
     chip: bool = False
-    # the colour of a recipe, as in its curves
-    colour: str = ""
-    # 0 to 1: a bar behind the number
+    # the color of a system, as in its curves
+    color: str = ""
+    # 0 to 1: a bar below the number
     bar: float | None = None
     link: str = ""
 
@@ -31,149 +39,130 @@ class Cell:
 class Column:
     name: str
     numeric: bool = True
-    # in the head of the table: which way it is sorted at first
+    # ascending or descending, if the table is sorted by this column at first
     sort: str = ""
     about: str = ""
 
 
 @dataclass(frozen=True)
-class Table:
-    """The first column names the rows and stays in sight."""
+class Table(Block):
+    """The first column names the rows and stays visible when the table scrolls."""
 
-    kind: ClassVar[str] = "table"
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    # said instead of the table until it is opened
+    # if set, the table is collapsed under this title
     fold: str = ""
     sortable: bool = True
 
 
 @dataclass(frozen=True)
-class Words:
-    kind: ClassVar[str] = "words"
+class Paragraph(Block):
     text: str
 
 
-@dataclass(frozen=True)
-class Heading:
-    kind: ClassVar[str] = "heading"
-    text: str
+class Heading(Paragraph):
+    """The heading of the blocks that follow it."""
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A chart, drawn for a width; its numbers are in a table too, or few enough to be in the caption."""
+class Figure(Block):
+    """A chart, drawn for a given width; its numbers are also in a table or in the caption."""
 
-    kind: ClassVar[str] = "figure"
     name: str
     draw: Callable[[float], Drawing]
     caption: str
-    # label and colour, for the file that stands alone
+    # (label, color), for the figure's own SVG file
     legend: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
-class Legend:
-    """Shows and hides the series of the figures of its section."""
+class Legend(Block):
+    """(label, color) of each series; shows and hides the series of the figures in its section."""
 
-    kind: ClassVar[str] = "legend"
     entries: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Option:
-    value: str
-    label: str
-    blocks: tuple["Block", ...]
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One of several panels; choices of the same name go together."""
-
-    kind: ClassVar[str] = "choice"
-    name: str
-    question: str
-    options: tuple[Option, ...]
-
-
-@dataclass(frozen=True)
-class Facts:
-    kind: ClassVar[str] = "facts"
+class Facts(Block):
     pairs: tuple[tuple[str, str], ...]
     # the values are code: paths, hashes
     code: bool = False
-    # said instead until it is opened
+    # if set, the list is collapsed under this title
     fold: str = ""
 
 
 @dataclass(frozen=True)
-class Commands:
-    kind: ClassVar[str] = "commands"
+class Commands(Block):
     lines: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Notice:
-    kind: ClassVar[str] = "notice"
-    title: str
-    blocks: tuple["Block", ...]
+class RowExplorer(Block):
+    """Dev rows that a reader can search and filter in the page."""
 
-
-@dataclass(frozen=True)
-class Beside:
-    """Blocks that stand side by side where there is room."""
-
-    kind: ClassVar[str] = "beside"
-    blocks: tuple["Block", ...]
-
-
-@dataclass(frozen=True)
-class Card:
-    """Something small with a name of its own."""
-
-    kind: ClassVar[str] = "card"
-    title: str
-    about: str
-    colour: str
-    blocks: tuple["Block", ...]
-
-
-@dataclass(frozen=True)
-class Explorer:
-    """Rows that a reader searches and filters in the page itself."""
-
-    kind: ClassVar[str] = "explorer"
     name: str
     caption: str
     # filter: its values, in order
     filters: Mapping[str, tuple[str, ...]]
-    # each: texts, label, prediction, note, tags, wrong, more
+    # made by row_explorers.explorer_entry
     rows: tuple[Mapping[str, Any], ...]
 
 
-Block = Table | Words | Heading | Figure | Legend | Choice | Facts | Commands | Notice | Beside | Card | Explorer
+@dataclass(frozen=True)
+class Group(Block):
+    blocks: tuple[Block, ...]
+
+
+class SideBySide(Group):
+    """Blocks next to each other where there is room."""
+
+
+@dataclass(frozen=True)
+class Notice(Group):
+    title: str
+
+
+@dataclass(frozen=True)
+class Card(Group):
+    title: str
+    about: str
+    color: str
+
+
+@dataclass(frozen=True)
+class Option(Group):
+    value: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Choice(Group):
+    """Shows one of its options at a time; choices with the same name switch together."""
+
+    blocks: tuple[Option, ...]
+    name: str
+    question: str
 
 
 @dataclass(frozen=True)
 class Section:
     id: str
-    # in the list of sections
+    # in the navigation bar
     short: str
     title: str
     lead: str
     blocks: tuple[Block, ...]
-    # what a reader can do here; said only where it is so, in HTML
+    # what a reader can do here; only in HTML
     hint: str = ""
 
 
 @dataclass(frozen=True)
 class Page:
-    # "Comparison", "Run"
+    # "Comparison", "Error analysis"
     kind: str
     title: str
-    # the first sentence is the one in large letters
+    # the first sentence is set in large type
     headline: tuple[str, ...]
     facts: Facts
     notices: tuple[Notice, ...]
@@ -181,23 +170,20 @@ class Page:
 
     def figures(self) -> Iterator[Figure]:
         for section in self.sections:
-            yield from (block for block in inner(section.blocks) if isinstance(block, Figure))
+            yield from (block for block in nested_blocks(section.blocks) if isinstance(block, Figure))
 
 
-def inner(blocks: Iterable[Block]) -> Iterator[Block]:
-    """All blocks, with those inside others."""
+def nested_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
+    """All blocks, including those inside groups."""
     for block in blocks:
         yield block
-        if isinstance(block, Choice):
-            for option in block.options:
-                yield from inner(option.blocks)
-        elif isinstance(block, Notice | Beside | Card):
-            yield from inner(block.blocks)
+        if isinstance(block, Group):
+            yield from nested_blocks(block.blocks)
 
 
-def choose(name: str, question: str, options: Iterable[Option]) -> tuple[Block, ...]:
-    """A choice of those options that show something; of one, the thing itself."""
-    found = [option for option in options if option.blocks]
+def choice_of(name: str, question: str, options: Iterable[Option]) -> tuple[Block, ...]:
+    """A choice between the options that are not empty; if there is only one, its blocks."""
+    found = tuple(option for option in options if option.blocks)
     if len(found) < 2:
         return tuple(block for option in found for block in option.blocks)
-    return (Choice(name, question, tuple(found)),)
+    return (Choice(found, name, question),)

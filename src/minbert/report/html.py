@@ -1,4 +1,4 @@
-"""A page -> one HTML file that needs nothing else: no network, no fonts, no images."""
+"""Page -> one self-contained HTML file: no network, no fonts, no image files."""
 
 import base64
 import hashlib
@@ -7,30 +7,30 @@ import json
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from minbert.report.blocks import SLIM, WIDE, Explorer, Figure, Page
+from minbert.report.blocks import DESKTOP_WIDTH, PHONE_WIDTH, Figure, Page, RowExplorer
 from minbert.report.svg import PAGES
 
 
 def html_of(page: Page) -> str:
     script = asset("page.js")
     return (
-        environment()
+        template_environment()
         .get_template("page.html")
         .render(
             page=page,
-            style=Markup(asset("colours.css") + asset("chart.css") + asset("page.css")),
+            style=Markup(asset("colors.css") + asset("chart.css") + asset("page.css")),
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         )
     )
 
 
-def environment() -> Environment:
-    # everything that is not made here is escaped; a name that is not there is a mistake of ours
+def template_environment() -> Environment:
+    # everything that is not Markup is escaped; an undefined name is a bug of ours
     made = Environment(
         loader=FileSystemLoader(PAGES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    made.globals.update(wide=wide, slim=slim, rows_of=rows_of)
+    made.globals.update(desktop_chart=desktop_chart, phone_chart=phone_chart, explorer_json=explorer_json)
     return made
 
 
@@ -38,17 +38,17 @@ def asset(name: str) -> str:
     return (PAGES / name).read_text(encoding="utf-8")
 
 
-def wide(figure: Figure) -> Markup:
-    return Markup(figure.draw(WIDE).markup())  # made by ElementTree, which escapes
+def desktop_chart(figure: Figure) -> Markup:
+    return Markup(figure.draw(DESKTOP_WIDTH).markup())  # ElementTree has escaped it
 
 
-def slim(figure: Figure) -> Markup:
-    return Markup(figure.draw(SLIM).markup())
+def phone_chart(figure: Figure) -> Markup:
+    return Markup(figure.draw(PHONE_WIDTH).markup())
 
 
-def rows_of(explorer: Explorer) -> Markup:
-    """JSON inside a script: no `<` may stand there, lest a text ends it."""
+def explorer_json(explorer: RowExplorer) -> Markup:
+    """JSON inside a script element: without `<`, so that no text can end the element."""
     text = json.dumps(list(explorer.rows), ensure_ascii=False, separators=(",", ":"))
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)

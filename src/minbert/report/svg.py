@@ -1,4 +1,4 @@
-"""Marks -> SVG: a page's own charts, or files that stand alone. Colours are classes, so that a page's style rules."""
+"""Shapes -> SVG, inline in a page or as a file. Colors are CSS classes, so that the page's style sheet sets them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,30 +10,34 @@ from xml.etree.ElementTree import Element, SubElement
 from minbert.files import write_text
 
 PAGES = Path(__file__).parent / "pages"
-# what XML cannot hold, though a user's label may
+# characters that XML does not allow, but a user's label may contain
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-# a letter of a system font at 12 px is about this wide
-LETTER = 6.4
+# the approximate width of a letter at 12 px
+LETTER_WIDTH = 6.4
 
 
 class Drawing:
-    """An SVG picture that is drawn mark by mark; y grows downwards."""
+    """An SVG picture, drawn one mark at a time; y increases downwards."""
 
     def __init__(self, width: float, height: float, label: str) -> None:
         self.width, self.height = width, height
-        size = {"viewBox": f"0 0 {number(width)} {number(height)}", "width": number(width), "height": number(height)}
+        size = {
+            "viewBox": f"0 0 {svg_number(width)} {svg_number(height)}",
+            "width": svg_number(width),
+            "height": svg_number(height),
+        }
         self.root = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "class": "chart", "role": "img", **size})
-        self.root.set("aria-label", clean(label))
+        self.root.set("aria-label", xml_text(label))
 
     def group(self, style: str = "", inside: Element | None = None, series: str = "") -> Element:
-        """`series`: what the legend shows or hides."""
+        """`series`: the name by which the legend shows or hides the group."""
         group = self.mark("g", {}, style, inside)
         if series:
-            group.set("data-series", clean(series))
+            group.set("data-series", xml_text(series))
         return group
 
     def mark(self, name: str, places: Mapping[str, float | str], style: str, inside: Element | None = None) -> Element:
-        attributes = {key: clean(x) if isinstance(x, str) else number(x) for key, x in places.items()}
+        attributes = {key: xml_text(x) if isinstance(x, str) else svg_number(x) for key, x in places.items()}
         if style:
             attributes["class"] = style
         return SubElement(self.root if inside is None else inside, name, attributes)
@@ -53,57 +57,57 @@ class Drawing:
     def path(
         self, points: list[tuple[float, float]], style: str, inside: Element | None = None, closed: bool = False
     ) -> Element:
-        steps = " L".join(f"{number(x)} {number(y)}" for x, y in points)
+        steps = " L".join(f"{svg_number(x)} {svg_number(y)}" for x, y in points)
         return self.mark("path", {"d": f"M{steps}{'Z' if closed else ''}"}, style, inside)
 
     def text(self, x: float, y: float, words: str, style: str = "", inside: Element | None = None) -> Element:
-        """Style holds the anchor too: "end" or "middle"."""
+        """The style also sets the anchor: "end" or "middle"."""
         element = self.mark("text", {"x": x, "y": y}, style, inside)
-        element.text = clean(words)
+        element.text = xml_text(words)
         return element
 
     def markup(self) -> str:
         return ElementTree.tostring(self.root, encoding="unicode")
 
 
-def tell(mark: Element, words: str) -> None:
-    """What a reader sees who points at a mark."""
+def set_tooltip(mark: Element, words: str) -> None:
+    """What a reader sees when pointing at a mark."""
     title = Element("title")
-    title.text = clean(words)
+    title.text = xml_text(words)
     mark.insert(0, title)
 
 
-def number(x: float) -> str:
-    """A tenth of a pixel is enough."""
+def svg_number(x: float) -> str:
+    """Rounded to a tenth of a pixel."""
     text = f"{x:.1f}".removesuffix(".0")
     return "0" if text == "-0" else text
 
 
-def clean(words: str) -> str:
+def xml_text(words: str) -> str:
     return UNPRINTABLE.sub("�", words)
 
 
 def shorten(words: str, room: float) -> str:
-    """As much of a text as fits into some pixels."""
-    letters = max(3, int(room / LETTER))
+    """As much of a text as fits into `room` pixels."""
+    letters = max(3, int(room / LETTER_WIDTH))
     return words if len(words) <= letters else words[: letters - 1].rstrip() + "…"
 
 
 def file_name(words: str) -> str:
-    """A name that any system takes; what differs stays different, since names are short."""
+    """A file name that is valid on every system."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", words).strip("-.")[:120] or "figure"
 
 
 def with_legend(drawing: Drawing, entries: Sequence[tuple[str, str]]) -> Drawing:
-    """The names of the series below the chart, for a file that has no page around it."""
+    """Add the names of the series below the chart, for a file without a page around it."""
     if not entries:
         return drawing
     x, y = 0.0, drawing.height + 20
-    for label, colour in entries:
-        room = len(label) * LETTER + 40
+    for label, color in entries:
+        room = len(label) * LETTER_WIDTH + 40
         if x and x + room > drawing.width:
             x, y = 0.0, y + 22
-        group = drawing.group(f"series {colour}")
+        group = drawing.group(f"series {color}")
         drawing.line(x, y - 4, x + 16, y - 4, "curve", group)
         drawing.text(x + 22, y, label, "label small", group)
         x += room
@@ -112,15 +116,15 @@ def with_legend(drawing: Drawing, entries: Sequence[tuple[str, str]]) -> Drawing
 
 
 def write_svg(path: Path, drawing: Drawing, margin: int = 20) -> None:
-    """A file that looks the same wherever it is shown: its style and its ground are inside."""
+    """Write a self-contained file, with its own style sheet and background."""
     root = deepcopy(drawing.root)
     width, height = drawing.width + 2 * margin, drawing.height + 2 * margin
-    root.set("viewBox", f"{-margin} {-margin} {number(width)} {number(height)}")
-    root.set("width", number(width))
-    root.set("height", number(height))
+    root.set("viewBox", f"{-margin} {-margin} {svg_number(width)} {svg_number(height)}")
+    root.set("width", svg_number(width))
+    root.set("height", svg_number(height))
     corner = {"x": str(-margin), "y": str(-margin)}
     root.insert(0, Element("rect", {**corner, "width": "100%", "height": "100%", "class": "paper", "rx": "8"}))
     style = Element("style")
-    style.text = "".join((PAGES / name).read_text(encoding="utf-8") for name in ("colours.css", "chart.css"))
+    style.text = "".join((PAGES / name).read_text(encoding="utf-8") for name in ("colors.css", "chart.css"))
     root.insert(0, style)
     write_text(path, ElementTree.tostring(root, encoding="unicode") + "\n")

@@ -18,7 +18,7 @@ Fill = Callable[[str, npt.NDArray[Any]], Iterator[float]]
 
 
 class Scoring:
-    """Iterating over it scores every task; then `scores` has the scores."""
+    """Iterating over it scores every task and fills in `scores`."""
 
     def __init__(
         self, tasks: Mapping[str, Task], rows: Mapping[str, Dataset], fill: Fill, predictions: Path | None = None

@@ -1,4 +1,4 @@
-"""Charts of plain numbers, one a file, each drawn for a width: a phone needs another layout, not a smaller one."""
+"""One chart per file. Each is drawn for a given width, because a phone needs a different layout, not a smaller one."""
 
-# below this width, labels stand above their marks
-NARROW = 500
+# in charts narrower than this, labels are above their marks
+NARROW_BELOW = 500

@@ -1,43 +1,47 @@
-"""Grid lines, numbers and titles of a chart."""
+"""Grid lines, tick labels and titles of a chart."""
 
 from collections.abc import Callable, Iterable, Sequence
 
-from minbert.report.numbers import amount
-from minbert.report.scales import Scale, names_of
-from minbert.report.svg import LETTER, Drawing
+from minbert.report.number_format import short_count
+from minbert.report.scales import Scale, tick_labels
+from minbert.report.svg import LETTER_WIDTH, Drawing
 
-Namer = Callable[[list[float]], list[str]]
-
-
-def counts(marks: list[float]) -> list[str]:
-    """Steps: 1,000, 20,000, 1 M."""
-    return [f"{mark:,.0f}" if mark < 1e5 else amount(mark).replace(".00", "").replace(".0 ", " ") for mark in marks]
+TickFormat = Callable[[list[float]], list[str]]
 
 
-def below(
-    drawing: Drawing, x: Scale, top: float, bottom: float, title: str, name: Namer = names_of, about: int = 5
+def step_labels(ticks: list[float]) -> list[str]:
+    """1,000, 20,000, 1 M."""
+    return [
+        f"{tick:,.0f}" if tick < 1e5 else short_count(tick).replace(".00", "").replace(".0 ", " ") for tick in ticks
+    ]
+
+
+def draw_x_axis(
+    drawing: Drawing, x: Scale, top: float, bottom: float, title: str, write: TickFormat = tick_labels, about: int = 5
 ) -> None:
-    """Vertical grid lines with their numbers below, and the title below those."""
-    marks = x.ticks(about)
-    for mark, words in zip(marks, name(marks), strict=True):
-        drawing.line(x(mark), top, x(mark), bottom, "grid")
-        drawing.text(x(mark), bottom + 18, words, "tick middle")
+    """Vertical grid lines with labels below, and the title below the labels."""
+    ticks = x.ticks(about)
+    for tick, label in zip(ticks, write(ticks), strict=True):
+        drawing.line(x(tick), top, x(tick), bottom, "grid")
+        drawing.text(x(tick), bottom + 18, label, "tick middle")
     drawing.text((x.start + x.end) / 2, bottom + 40, title, "name middle")
 
 
-def beside(drawing: Drawing, y: Scale, left: float, right: float, name: Namer = names_of, about: int = 5) -> None:
-    """Horizontal grid lines with their numbers at the left."""
-    marks = y.ticks(about)
-    for mark, words in zip(marks, name(marks), strict=True):
-        drawing.line(left, y(mark), right, y(mark), "grid")
-        drawing.text(left - 8, y(mark) + 4, words, "tick end")
+def draw_y_axis(
+    drawing: Drawing, y: Scale, left: float, right: float, write: TickFormat = tick_labels, about: int = 5
+) -> None:
+    """Horizontal grid lines with labels on the left."""
+    ticks = y.ticks(about)
+    for tick, label in zip(ticks, write(ticks), strict=True):
+        drawing.line(left, y(tick), right, y(tick), "grid")
+        drawing.text(left - 8, y(tick) + 4, label, "tick end")
 
 
-def label_room(labels: Iterable[str], most: float = 190) -> float:
-    """The room for labels at the left of rows; longer ones are cut."""
-    return min(most, max(len(label) for label in labels) * (LETTER + 0.6) + 28)
+def label_width(labels: Iterable[str], most: float = 190) -> float:
+    """The width of the row labels on the left; longer labels are shortened."""
+    return min(most, max(len(label) for label in labels) * (LETTER_WIDTH + 0.6) + 28)
 
 
-def gutter(marks: Sequence[str]) -> float:
-    """The room that numbers at the left of a chart take."""
-    return max((len(words) for words in marks), default=3) * LETTER + 14
+def tick_label_width(labels: Sequence[str]) -> float:
+    """The width of the tick labels on the left of a chart."""
+    return max((len(label) for label in labels), default=3) * LETTER_WIDTH + 14

@@ -1,19 +1,19 @@
-"""A grid of numbers whose ground is the stronger the larger they are; below 0 in the other colour."""
+"""A grid of numbers with a stronger background for larger ones; numbers below 0 have a different color."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minbert.report.charts import NARROW
-from minbert.report.svg import LETTER, Drawing, shorten, tell
+from minbert.report.charts import NARROW_BELOW
+from minbert.report.svg import LETTER_WIDTH, Drawing, set_tooltip, shorten
 
 
 @dataclass(frozen=True)
 class Square:
-    # -1 to 1: the strength of the ground
+    # -1 to 1: the strength of the background
     weight: float
-    words: str
-    tip: str = ""
-    # stands out: a verdict, or the diagonal
+    text: str
+    tooltip: str = ""
+    # emphasized: a significant result, or the diagonal
     strong: bool = False
 
 
@@ -25,15 +25,15 @@ def heatmap(
     across: str,
     width: float,
 ) -> Drawing:
-    """`down` and `across` say what rows and columns are."""
-    narrow = width < NARROW
-    left = min(max(len(name) for name in [*rows, down]) * LETTER + 16, width * (0.3 if narrow else 0.28))
+    """`down` and `across` are the titles of the rows and the columns."""
+    narrow = width < NARROW_BELOW
+    left = min(max(len(name) for name in [*rows, down]) * LETTER_WIDTH + 16, width * (0.3 if narrow else 0.28))
     side = min((width - left) / len(columns), 200.0)
-    # about as high as what stands beside it, however many rows
+    # about as high as the block next to it, however many rows there are
     tall = max(30.0, min(250.0 / len(rows), side, 100.0))
     top = 44.0
     drawing = Drawing(
-        left + side * len(columns), top + tall * len(rows) + 2, f"a grid of {down} (rows) by {across} (columns)"
+        left + side * len(columns), top + tall * len(rows) + 2, f"heatmap of {down} (rows) by {across} (columns)"
     )
     drawing.text(left + side * len(columns) / 2, 12, across, "name middle")
     drawing.text(0, 34, shorten(down, left), "name")
@@ -52,8 +52,8 @@ def draw_square(drawing: Drawing, square: Square | None, x: float, y: float, sid
         return
     tone = "worse" if square.weight < 0 else "better"
     group = drawing.group(f"square {tone}{' strong' if square.strong else ''}")
-    ground = drawing.rect(x + 1.5, y + 1.5, side - 3, tall - 3, "cell", group, rx=4)
-    ground.set("style", f"--weight:{min(1.0, abs(square.weight)):.3f}")
-    drawing.text(x + side / 2, y + tall / 2 + 4, square.words, "middle", group)
-    if square.tip:
-        tell(group, square.tip)
+    background = drawing.rect(x + 1.5, y + 1.5, side - 3, tall - 3, "cell", group, rx=4)
+    background.set("style", f"--weight:{min(1.0, abs(square.weight)):.3f}")
+    drawing.text(x + side / 2, y + tall / 2 + 4, square.text, "middle", group)
+    if square.tooltip:
+        set_tooltip(group, square.tooltip)

@@ -3,7 +3,7 @@
   const all = (what, inside = document) => [...inside.querySelectorAll(what)];
   document.documentElement.classList.add("js");
 
-  // ---- tables: a head's button sorts; what has no value stays at the end
+  // ---- tables: the button in a column head sorts; rows without a value stay at the end
   const order = (a, b) => {
     const x = Number(a), y = Number(b);
     return Number.isNaN(x) || Number.isNaN(y) ? a.localeCompare(b, undefined, { numeric: true }) : x - y;
@@ -27,7 +27,7 @@
     });
   }
 
-  // ---- choices: those of one name go together, where they have the value
+  // ---- choices: those with the same name switch together, if they have the value
   const choices = all(".choice");
   const choose = (choice, value) => {
     for (const panel of choice.children) {
@@ -40,7 +40,7 @@
     for (const input of inputs) {
       input.name = `choice-${i}`;
       input.addEventListener("change", () => {
-        // the others may change their height: what was clicked stays where it is
+        // other choices may change their height: keep the clicked one in place
         const before = choice.getBoundingClientRect().top;
         for (const other of choices) {
           const same = other.dataset.choice === choice.dataset.choice;
@@ -52,7 +52,7 @@
     choose(choice, inputs[0].value);
   });
 
-  // ---- legends: a click hides, pointing lights
+  // ---- legends: click to show or hide a series, hover to highlight it
   for (const button of all(".legend button")) {
     const section = button.closest("section");
     const mine = () => all("[data-series]", section).filter((each) => each.dataset.series === button.dataset.toggles);
@@ -71,22 +71,22 @@
     button.addEventListener("pointerleave", () => light(false));
   }
 
-  // ---- charts: the titles of marks, at once and beside the pointer
+  // ---- charts: tooltips, made from the titles of the marks
   const tip = document.createElement("div");
   tip.className = "tip";
   tip.hidden = true;
   document.body.append(tip);
-  const told = new WeakMap();
+  const tooltips = new WeakMap();
   for (const title of all(".chart title")) {
-    told.set(title.parentNode, title.textContent);
+    tooltips.set(title.parentNode, title.textContent);
     title.remove();
   }
   document.addEventListener("pointermove", (event) => {
     let mark = event.target.closest?.(".chart *");
-    while (mark && !told.has(mark)) mark = mark.parentElement?.closest(".chart *");
+    while (mark && !tooltips.has(mark)) mark = mark.parentElement?.closest(".chart *");
     tip.hidden = !mark;
     if (!mark) return;
-    tip.textContent = told.get(mark);
+    tip.textContent = tooltips.get(mark);
     const { width, height } = tip.getBoundingClientRect();
     tip.style.left = `${Math.max(8, Math.min(event.clientX + 14, innerWidth - width - 8))}px`;
     tip.style.top = `${event.clientY + height + 24 < innerHeight ? event.clientY + 16 : event.clientY - height - 12}px`;
@@ -108,7 +108,7 @@
     });
   }
 
-  // ---- examples: texts are only ever set as text
+  // ---- row explorers: texts are only ever set as textContent
   const part = (name, style, words) => {
     const element = document.createElement(name);
     if (style) element.className = style;
@@ -119,11 +119,11 @@
     const item = part("li");
     for (const text of row.texts) item.append(part("p", "", text));
     const meta = part("div", "meta");
-    if (row.verdict) meta.append(part("span", `chip ${row.tone}`, row.verdict));
-    for (const [name, value] of row.said) {
-      const said = part("span", "", `${name} `);
-      said.append(part("b", "", value));
-      meta.append(said);
+    if (row.result) meta.append(part("span", `chip ${row.tone}`, row.result));
+    for (const [name, value] of row.values) {
+      const pair = part("span", "", `${name} `);
+      pair.append(part("b", "", value));
+      meta.append(pair);
     }
     if (row.id) meta.append(part("code", "", row.id));
     for (const tag of row.tags) meta.append(part("span", "tag", tag));
@@ -153,7 +153,7 @@
     show();
   }
 
-  // ---- where the reader is
+  // ---- navigation: mark the section in view
   const links = new Map(all("nav a").map((link) => [link.hash.slice(1), link]));
   const watch = new IntersectionObserver((seen) => {
     for (const { target, isIntersecting } of seen) {

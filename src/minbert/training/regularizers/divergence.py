@@ -5,8 +5,10 @@ B examples, O outputs, C labels.
 
 from torch import Tensor
 
-from minbert.data.metrics import PROBABILITY_FLOOR
 from minbert.model.losses import Loss
+
+# smaller probabilities count as this: differences between them mean nothing
+SMALLEST_PROBABILITY = 1e-12
 
 
 class Divergence:
@@ -22,6 +24,5 @@ class Divergence:
         if p.ndim == 1:
             return (p - q).square().mean().float()
         # both KLs in one sum whose terms are never negative, so that nothing cancels out
-        # differences between smaller probabilities mean nothing
-        each_BC = (p - q) * (p.clamp(min=PROBABILITY_FLOOR).log() - q.clamp(min=PROBABILITY_FLOOR).log())
+        each_BC = (p - q) * (p.clamp(min=SMALLEST_PROBABILITY).log() - q.clamp(min=SMALLEST_PROBABILITY).log())
         return each_BC.sum(1).mean().float()

@@ -1,18 +1,18 @@
-"""A run, and maybe another one -> its error analysis, task by task."""
+"""A run, and optionally a second run -> its error analysis, task by task."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from minbert.analysis.baseline import Baseline, baseline_of
-from minbert.analysis.classes import Classes, analyze_classes
-from minbert.analysis.disagreement import Disagreement, disagree
-from minbert.analysis.hardest import Example, hardest
-from minbert.analysis.leaks import Leaks, Training, find_leaks, read_training
-from minbert.analysis.regression import Regression, analyze_scores
-from minbert.analysis.rows import rows_of
+from minbert.analysis.classification import ClassificationAnalysis, analyze_classification
+from minbert.analysis.constant_baseline import ConstantBaseline, constant_baseline
+from minbert.analysis.dev_rows import describe_rows
+from minbert.analysis.disagreement import Disagreement, find_disagreement
+from minbert.analysis.hardest_rows import HardRow, hardest_rows
+from minbert.analysis.leaks import Leaks, TrainingRows, find_leaks, read_training
+from minbert.analysis.regression import RegressionAnalysis, analyze_regression
+from minbert.analysis.row_tags import ROW_TAGS, tag_rows
 from minbert.analysis.slices import Slice, slice_rows
-from minbert.analysis.tags import TAGS, tag_rows
 from minbert.config.task import Task
 from minbert.data.metrics import score
 from minbert.data.overall import overall
@@ -22,8 +22,8 @@ from minbert.runs.predictions import DevPredictions, read_dev_predictions
 
 
 @dataclass(frozen=True)
-class Tagged:
-    """A kind of rows, why anybody should look at it, and how many there are."""
+class TagCount:
+    """A tag, why it matters, and how many rows have it."""
 
     name: str
     reason: str
@@ -34,32 +34,32 @@ class Tagged:
 class TaskAnalysis:
     task: Task
     rows: int
-    # every metric of the task, its main one first
+    # every metric of the task, the main metric first
     scores: Mapping[str, float]
-    baseline: Baseline
-    # one of the two, by the task's kind
-    classes: Classes | None
-    regression: Regression | None
+    baseline: ConstantBaseline
+    # one of the two, depending on the kind of task
+    classification: ClassificationAnalysis | None
+    regression: RegressionAnalysis | None
     # a few hundred, the highest loss first
-    hardest: tuple[Example, ...]
-    # the tags that some rows have: what `hardest` can be filtered by
-    tags: tuple[Tagged, ...]
+    hardest_rows: tuple[HardRow, ...]
+    # the tags that some rows have; the hardest rows can be filtered by them
+    tags: tuple[TagCount, ...]
     slices: tuple[Slice, ...]
     leaks: Leaks
-    # with the other run, if there is one and it has the task
+    # with the other run, if there is one and it has this task
     disagreement: Disagreement | None
 
 
 @dataclass(frozen=True)
 class RunAnalysis:
-    """All that can be said of a run's answers to its dev rows."""
+    """The error analysis of a run's predictions on its dev rows."""
 
-    # folders, as they were named
+    # the folders as the user wrote them
     run: str
     other: str | None
     overall: float
     tasks: Mapping[str, TaskAnalysis]
-    # what the reader should know: tasks that only one of the runs has
+    # for the reader: tasks that only one of the runs has
     notes: tuple[str, ...]
 
 
@@ -69,7 +69,7 @@ def analyze_run(run: Path, other: Path | None = None) -> RunAnalysis:
     if other is not None and not set(names) & set(others):
         raise UserError(
             f"{run} and {other} have no task in common: {', '.join(names)}; {', '.join(others)}.",
-            "Name two runs that were measured on the same dev files.",
+            "Choose two runs that were evaluated on the same dev files.",
         )
     training = read_training(run)
     tasks = {}
@@ -82,7 +82,7 @@ def analyze_run(run: Path, other: Path | None = None) -> RunAnalysis:
         other=None if other is None else str(other),
         overall=overall(scores, {name: found.task for name, found in tasks.items()}, declared_overall(run)),
         tasks=tasks,
-        notes=() if other is None else one_sided(run, names, other, others),
+        notes=() if other is None else unshared_task_notes(run, names, other, others),
     )
 
 
@@ -92,13 +92,13 @@ def measured_tasks(run: Path) -> list[str]:
     names = sorted({path.stem.removesuffix("-dev") for path in found})
     if not names:
         raise UserError(
-            f"{run}: has no predictions of dev rows, so there is nothing to analyse.",
-            "Name the folder of a finished run.",
+            f"{run}: has no predictions of dev rows, so there is nothing to analyze.",
+            "Choose the folder of a finished run.",
         )
     return names
 
 
-def one_sided(run: Path, names: list[str], other: Path, others: list[str]) -> tuple[str, ...]:
+def unshared_task_notes(run: Path, names: list[str], other: Path, others: list[str]) -> tuple[str, ...]:
     return tuple(
         f"Only {owner} has task '{name}'."
         for owner, own, theirs in ((run, names, others), (other, others, names))
@@ -108,26 +108,26 @@ def one_sided(run: Path, names: list[str], other: Path, others: list[str]) -> tu
 
 
 def analyze_task(
-    given: DevPredictions,
-    training: Training,
+    predictions: DevPredictions,
+    training: TrainingRows,
     other: DevPredictions | None = None,
     runs: tuple[str, str] = ("the run", "the other run"),
 ) -> TaskAnalysis:
-    task = given.task
-    is_classes = task.kind == "classify"
-    leaks, leaked_N = find_leaks(given, training)
-    rows = rows_of(given, leaked_N)
+    task = predictions.task
+    is_class = task.kind == "classify"
+    leaks, leaked_N = find_leaks(predictions, training)
+    rows = describe_rows(predictions, leaked_N)
     tagged = tag_rows(rows)
     return TaskAnalysis(
         task=task,
         rows=len(rows),
-        scores=score(task, given.answers, given.labels),
-        baseline=baseline_of(task, given.labels),
-        classes=analyze_classes(task, given.answers, given.labels) if is_classes else None,
-        regression=None if is_classes else analyze_scores(task, given.answers, given.labels),
-        hardest=hardest(given, tagged),
-        tags=tuple(Tagged(name, TAGS[name].reason, int(has_N.sum())) for name, has_N in tagged.items()),
-        slices=slice_rows(given, rows, tagged),
+        scores=score(task, predictions.answers, predictions.labels),
+        baseline=constant_baseline(task, predictions.labels),
+        classification=analyze_classification(task, predictions.answers, predictions.labels) if is_class else None,
+        regression=None if is_class else analyze_regression(task, predictions.answers, predictions.labels),
+        hardest_rows=hardest_rows(predictions, tagged),
+        tags=tuple(TagCount(name, ROW_TAGS[name].reason, int(has_N.sum())) for name, has_N in tagged.items()),
+        slices=slice_rows(predictions, rows, tagged),
         leaks=leaks,
-        disagreement=None if other is None else disagree(given, other, runs),
+        disagreement=None if other is None else find_disagreement(predictions, other, runs),
     )

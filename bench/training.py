@@ -1,4 +1,4 @@
-"""Training: steps against transformers, whole runs against the Trainer, memory."""
+"""Training: steps against a transformers loop, whole runs against the Trainer, and memory."""
 
 import shutil
 import time
@@ -14,15 +14,15 @@ from bench.measure import Compared, clock, compare, interleave
 from bench.row import Measurement, Outline, Result
 from bench.sizes import BATCH
 
-# seconds for each token of a step, by task
+# seconds per token of a step, by task
 Costs = dict[str, float]
 SENTENCES, PAIRS = ("sst",), ("sts", "quora")
-# rows with which memory and optimizer are set up before the clock starts
+# rows of the first step, which allocates memory and optimizer state before the clock starts
 WARM_UP = 4
 
 
 def steps(context: Context) -> Iterator[tuple[str, Result]]:
-    """One step of each task a round, all sides on the same rows; what is compared is the time for each token."""
+    """One step of each task per round, all sides on the same rows; compares the time per token."""
     pool = {name: task.sample(POOL, 8) for name, task in context.tasks.items()}
     theirs = peers.Training(context.folder, pool)
     batches = {
@@ -45,7 +45,7 @@ def steps(context: Context) -> Iterator[tuple[str, Result]]:
     found = interleave(sides, context.sizes.rounds, context.sizes.seconds)
 
     rounds = len(found["ours"])
-    note = f"{context.data}; {context.sizes.batches} batches of each task, {rounds} rounds; ours in {mine.precision}"
+    note = f"{context.data}; {context.sizes.batches} batches per task, {rounds} rounds; ours in {mine.precision}"
     tokens = {name: (mine.tokens(name), sum(theirs.lengths(name)[i] for i in chosen[name])) for name in sample}
     if any(our != their for our, their in tokens.values()):
         note += f"; tokens differ (ours, theirs): {tokens}"
@@ -84,24 +84,24 @@ def their_round(training: peers.Training, batches: dict[str, list[list[int]]], h
 
 
 def together(rounds: list[Costs], names: tuple[str, ...]) -> list[float]:
-    """The cost of a token in each round, the tasks counting the same."""
+    """The cost per token in each round, averaged over the tasks."""
     return [sum(costs[name] for name in names) / len(names) for costs in rounds]
 
 
 def mine_tokens_each(training: ours.Training, sample: dict[str, TaskRows], names: tuple[str, ...]) -> float:
-    """Tokens of an average example."""
+    """The mean number of tokens per example."""
     return sum(training.tokens(name) for name in names) / sum(len(sample[name].train) for name in names)
 
 
 def as_rate(compared: Compared, tokens_each: float, note: str, peer_name: str) -> Result:
-    """Seconds a token -> examples a second."""
+    """Seconds per token -> examples per second."""
     mine, theirs = compared.rates(1 / tokens_each)
-    note = f"{tokens_each:.0f} tokens each; {note}"
+    note = f"{tokens_each:.0f} tokens per example; {note}"
     return Result(mine, theirs, compared.ratio, compared.spread, note, peer_name)
 
 
 def whole_runs(context: Context) -> Iterator[tuple[str, Result]]:
-    """From the files to the kept model and its answers: one run of three tasks, against three of one task."""
+    """From the data files to the saved model and its predictions: one run of three tasks, against three runs."""
     peers.need("transformers", "accelerate")
     sizes = context.sizes
     tasks = {name: task.sample(sizes.epoch_rows, sizes.epoch_dev) for name, task in context.tasks.items()}
@@ -119,12 +119,12 @@ def whole_runs(context: Context) -> Iterator[tuple[str, Result]]:
 
     found = interleave({"ours": lambda: clock(our_run), "peer": lambda: clock(their_runs)}, sizes.epoch_rounds, least=1)
     compared = compare(found["ours"], found["peer"])
-    note = f"{sizes.epoch_rows} rows a task to train on, {sizes.epoch_dev} to measure on; {context.data}"
+    note = f"per task {sizes.epoch_rows} rows to train on and {sizes.epoch_dev} to evaluate on; {context.data}"
     yield "epoch", Result(compared.ours, compared.peer, compared.ratio, compared.spread, note)
 
 
 def memory(context: Context) -> Iterator[tuple[str, Result]]:
-    """The most memory that a training of joined pairs ever had, each in a process of its own."""
+    """The peak memory of training a cross-encoder on pairs, each side in its own process."""
     peers.need("transformers")
     steps = context.sizes.memory_steps
     task = context.tasks["sts"].sample(steps * BATCH, 8)
@@ -132,7 +132,7 @@ def memory(context: Context) -> Iterator[tuple[str, Result]]:
     recipe = ours.write_recipe(folder, context.folder, {task.name: task}, endless=True)
     mine = run_child("train-ours", recipe, steps).peak
     theirs = run_child("train-peer", folder, task.name, context.folder, steps).peak
-    note = f"STS pairs, batch {BATCH}, {steps} steps, one task; libraries included"
+    note = f"STS pairs, batch {BATCH}, {steps} steps, one task; including libraries"
     yield "memory", Result(mine / 1e6, theirs / 1e6, theirs / mine, note=note)
 
 
@@ -149,7 +149,7 @@ STEPS = Measurement(
             "transformers",
         )
         for peer, goal in GOALS.items()
-        for kind, words in (("sst", "SST sentences"), ("pairs", "STS and Quora joined pairs"))
+        for kind, words in (("sst", "SST sentences"), ("pairs", "STS and Quora pairs, cross-encoder"))
     ),
     steps,
 )
@@ -158,7 +158,7 @@ EPOCH = Measurement(
     (
         Outline(
             "epoch",
-            "three tasks jointly for one epoch, {epoch_rows:,} rows each, wall time",
+            "three tasks together for one epoch, {epoch_rows:,} rows each, wall time",
             "s",
             5.0,
             "three Hugging Face Trainer runs",

@@ -1,4 +1,4 @@
-"""Answering: vectors of a file of sentences against sentence-transformers, scores of pairs against CrossEncoder."""
+"""Inference: embedding a file of sentences against sentence-transformers, scoring pairs against CrossEncoder."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,14 +15,14 @@ from bench.context import Context, say
 from bench.measure import Compared, clock, compare, interleave
 from bench.row import Measurement, Outline, Result, first_line
 
-# a rank correlation may be this much below that of fp32 and still count as the same accuracy
+# an engine whose rank correlation is lower than that of fp32 by more than this is not counted
 TOLERANCE = 0.001
 WARM_UP = 64
 
 
 @dataclass(frozen=True)
 class Tried:
-    """How fast an engine is once it is loaded, and how good its vectors are."""
+    """The speed of an engine after loading, and the quality of its vectors."""
 
     backend: Backend
     rate: float
@@ -31,9 +31,9 @@ class Tried:
 
 @dataclass(frozen=True)
 class Quality:
-    # mean cosine with the vectors of sentence-transformers in fp32
+    # mean cosine similarity to the vectors of sentence-transformers in fp32
     cosine: float
-    # Spearman correlation of the cosines of pairs with what people said of them
+    # Spearman correlation between the cosines of pairs and their gold scores
     spearman: float
 
     def __str__(self) -> str:
@@ -41,7 +41,7 @@ class Quality:
 
 
 def embedding(context: Context) -> Iterator[tuple[str, Result]]:
-    """From a text file to a file of vectors, loading included: against the default, then against the fastest."""
+    """From a text file to a file of vectors, including loading: against the default engine, then the fastest one."""
     peers.need("sentence_transformers")
     folder = context.work / "embedding"
     folder.mkdir(parents=True, exist_ok=True)
@@ -50,13 +50,13 @@ def embedding(context: Context) -> Iterator[tuple[str, Result]]:
     default = backends.default(context.folder)
     compared = against(context, default, few, source)
     seconds = seconds_to_load(default)
-    note = f"{context.data}; the peer takes {seconds:.1f} s of it to load; imports are not counted"
+    note = f"{context.data}; the peer's time includes {seconds:.1f} s of loading; imports are excluded"
     yield "embed", as_rate(compared, context, note)
 
     accuracy = Accuracy(context)
     fp32, rate = accuracy.vectors(default.load().encode)
     tried = [Tried(default, rate, accuracy.quality(fp32, fp32))]
-    absent = []
+    skipped = []
     calibrate = texts[: context.sizes.calibration]
     engines = backends.others(context.folder, folder, context.threads, calibrate)
     for name, make in engines.items():
@@ -65,23 +65,23 @@ def embedding(context: Context) -> Iterator[tuple[str, Result]]:
             found, rate = accuracy.vectors(engine.load().encode)
             tried.append(Tried(engine, rate, accuracy.quality(found, fp32)))
             say(f"  {name}: {rate:.0f} sentences/s")
-        except Exception as wrong:  # an engine that cannot be had, or that fails in its own way, is no peer
-            absent.append(f"{name} not measured: {first_line(wrong)}")
-            say(f"  {absent[-1]}")
+        except Exception as wrong:  # an engine that is not available, or fails for its own reasons, is skipped
+            skipped.append(f"{name} not measured: {first_line(wrong)}")
+            say(f"  {skipped[-1]}")
     found, _ = accuracy.vectors(lambda some: our_vectors(context, folder, some))
     mine = accuracy.quality(found, fp32)
-    least = tried[0].quality.spearman - TOLERANCE
-    fastest = max((each for each in tried if each.quality.spearman >= least), key=lambda each: each.rate)
+    lowest = tried[0].quality.spearman - TOLERANCE
+    fastest = max((each for each in tried if each.quality.spearman >= lowest), key=lambda each: each.rate)
     say(f"  the fastest is {fastest.backend.name}")
     compared = against(context, fastest.backend, few, source)
     shown = [
         f"{each.backend.name} {each.rate:.0f}/s ({each.quality})"
-        + (", not counted: less accurate" if each.quality.spearman < least else "")
+        + (", not counted: less accurate" if each.quality.spearman < lowest else "")
         for each in tried
     ]
     seconds = seconds_to_load(fastest.backend)
-    how = "ONNX and OpenVINO programs were exported here and put inside sentence-transformers, see bench/backends.py"
-    note = "; ".join([f"ours {mine}", *shown, *absent, how, f"the peer takes {seconds:.1f} s of it to load"])
+    how = "ONNX and OpenVINO models were exported here and run inside sentence-transformers, see bench/backends.py"
+    note = "; ".join([f"ours {mine}", *shown, *skipped, how, f"the peer's time includes {seconds:.1f} s of loading"])
     name = f"sentence-transformers at its fastest, {fastest.backend.name}, {fastest.backend.version}"
     yield "embed-best", as_rate(compared, context, note, name)
 
@@ -123,7 +123,7 @@ def our_vectors(context: Context, folder: Path, texts: list[str]) -> npt.NDArray
 
 
 class Accuracy:
-    """Vectors of pairs that people have scored."""
+    """The vectors of pairs with gold scores."""
 
     def __init__(self, context: Context) -> None:
         dev = context.tasks["sts"].dev
@@ -132,7 +132,7 @@ class Accuracy:
         self.gold = rows.labels
 
     def vectors(self, encode: Callable[[list[str]], Any]) -> tuple[npt.NDArray[np.float32], float]:
-        """The vectors, and how many a second of them were made by an engine that is warm."""
+        """The vectors, and how many per second a warmed-up engine computes."""
         encode(self.texts[:WARM_UP])
         began = time.perf_counter()
         found = np.asarray(encode(self.texts), np.float32)
@@ -147,7 +147,7 @@ class Accuracy:
 
 
 def pair_scores(context: Context) -> Iterator[tuple[str, Result]]:
-    """Scores of joined pairs by models that are loaded already."""
+    """Scores of pairs from cross-encoders that are already loaded."""
     rows = data.pairs(list(context.tasks.values()), context.sizes.pairs)
     theirs = peers.cross_encoder(context.folder)
     mine = ours.predictor(context.run)
@@ -166,7 +166,7 @@ def pair_scores(context: Context) -> Iterator[tuple[str, Result]]:
 
 
 ST = "sentence-transformers"
-FROM_FILE = "embedding {sentences:,} sentences from a file, all included"
+FROM_FILE = "embedding {sentences:,} sentences from a file, including loading"
 EMBEDDING = Measurement(
     "embed",
     (
@@ -184,6 +184,6 @@ EMBEDDING = Measurement(
 )
 PAIR_SCORES = Measurement(
     "pairs",
-    (Outline("pairs", "scoring {pairs:,} pairs, joined", "pairs/s", 5.0, "CrossEncoder.predict", ST),),
+    (Outline("pairs", "scoring {pairs:,} pairs with a cross-encoder", "pairs/s", 5.0, "CrossEncoder.predict", ST),),
     pair_scores,
 )

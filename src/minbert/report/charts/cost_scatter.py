@@ -1,0 +1,117 @@
+"""Score against cost, with the Pareto front."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from minbert.report.charts import NARROW_BELOW
+from minbert.report.charts.axes import draw_x_axis, draw_y_axis, tick_label_width
+from minbert.report.number_format import fixed, interval_text
+from minbert.report.scales import Scale, padded_log_range, padded_range, tick_labels
+from minbert.report.svg import LETTER_WIDTH, Drawing, set_tooltip, shorten
+
+# the axis is logarithmic if the largest cost is more than this many times the smallest
+LOG_SCALE_RATIO = 20.0
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class CostPoint:
+    label: str
+    color: str
+    cost: float
+    score: float
+    low: float | None
+    high: float | None
+    # the cost as text
+    cost_text: str
+
+
+def cost_scatter(
+    points: Sequence[CostPoint], cost: str, score: str, decimals: int, width: float, *, rising: bool
+) -> Drawing:
+    """`rising`: a higher score is better; of errors, a lower one is."""
+    height = 320.0 if width < NARROW_BELOW else 400.0
+    drawing = Drawing(width, height, f"{score} against {cost}, {len(points)} points")
+    ends = [end for p in points for end in (p.score, p.low, p.high)]
+    y = Scale(*padded_range(ends, 0.1), height - 48, 28)
+    left = tick_label_width(tick_labels(y.ticks()))
+    x = cost_scale([p.cost for p in points], left, width - 12)
+    drawing.text(0, 12, score, "name")
+    draw_y_axis(drawing, y, left, width - 12)
+    title = f"{cost} (logarithmic)" if x.log else cost
+    draw_x_axis(
+        drawing, x, y.end, y.start, title, log_tick_labels if x.log else tick_labels, 4 if width < NARROW_BELOW else 6
+    )
+    taken: list[Box] = [box_around(x(p.cost), y(p.score)) for p in points]
+    if len(best := pareto_front(points, rising)) > 1:
+        corners = staircase([(x(p.cost), y(p.score)) for p in best])
+        drawing.path(corners, "front")
+        # labels must not cover the line
+        taken += [(min(a, c), min(b, d), max(a, c), max(b, d)) for (a, b), (c, d) in pairwise(corners)]
+    for p in points:
+        draw_cost_point(drawing, p, x(p.cost), y, decimals, taken)
+    return drawing
+
+
+def log_tick_labels(ticks: list[float]) -> list[str]:
+    return [f"{tick:,.12g}" for tick in ticks]
+
+
+def cost_scale(costs: Sequence[float], start: float, end: float) -> Scale:
+    if min(costs) > 0 and max(costs) / min(costs) > LOG_SCALE_RATIO:
+        return Scale(*padded_log_range(costs), start, end, log=True)
+    low, high = padded_range(costs, 0.12)
+    return Scale(low if min(costs) < 0 else max(0.0, low), high, start, end)
+
+
+def pareto_front(points: Sequence[CostPoint], rising: bool) -> list[CostPoint]:
+    """The points that no other point beats at the same or a lower cost, the cheapest first."""
+    found: list[CostPoint] = []
+    sign = 1 if rising else -1
+    for point in sorted(points, key=lambda p: (p.cost, -sign * p.score)):
+        if not found or sign * point.score > sign * found[-1].score:
+            found.append(point)
+    return found
+
+
+def staircase(corners: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The best score available at each cost: level until the next better point."""
+    steps = corners[:1]
+    for (_, y1), (x2, y2) in pairwise(corners):
+        steps += [(x2, y1), (x2, y2)]
+    return steps
+
+
+def draw_cost_point(drawing: Drawing, p: CostPoint, x: float, y: Scale, decimals: int, taken: list[Box]) -> None:
+    group = drawing.group(f"series {p.color}", series=p.label)
+    if p.low is not None and p.high is not None:
+        drawing.line(x, y(p.low), x, y(p.high), "whisker", group)
+    drawing.dot(x, y(p.score), 6, "point", group)
+    label = shorten(p.label, drawing.width * 0.4)
+    if (spot := free_label_box(label, x, y(p.score), taken, drawing.width, y.start)) is not None:
+        drawing.text(spot[0], spot[3] - 4, label, "label small", group)
+        taken.append(spot)
+    words = f"{p.label}\n{fixed(p.score, decimals)} {interval_text(p.low, p.high, decimals)}".rstrip()
+    set_tooltip(group, f"{words}\n{p.cost_text}")
+
+
+def box_around(x: float, y: float) -> Box:
+    return x - 6, y - 6, x + 6, y + 6
+
+
+def free_label_box(label: str, x: float, y: float, taken: list[Box], width: float, bottom: float) -> Box | None:
+    """A place next to the point where the label covers nothing; None if there is none (the tooltip still names it)."""
+    long = len(label) * LETTER_WIDTH
+    corners = [(x + 11, y - 8), (x - 11 - long, y - 8), (x - long / 2, y - 26), (x - long / 2, y + 9)]
+    corners += [(x + 11, y - 22), (x + 11, y + 6), (x - 11 - long, y - 22), (x - 11 - long, y + 6)]
+    for left, top in corners:
+        box = (left, top, left + long, top + 16)
+        inside = left >= 0 and box[2] <= width and top >= 20 and box[3] <= bottom
+        if inside and not any(boxes_overlap(box, other) for other in taken):
+            return box
+    return None
+
+
+def boxes_overlap(a: Box, b: Box) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]

@@ -1,0 +1,205 @@
+"""Comparison results -> the page of a comparison."""
+
+import math
+from collections.abc import Callable, Mapping
+
+from minbert.comparison.results import WHOLE, ComparisonResults
+from minbert.report.blocks import (
+    Block,
+    Card,
+    Cell,
+    Column,
+    Commands,
+    Facts,
+    Figure,
+    Heading,
+    Legend,
+    Notice,
+    Option,
+    Page,
+    Paragraph,
+    Section,
+    SideBySide,
+    Table,
+    choice_of,
+)
+from minbert.report.charts.forest_plot import ForestRow, forest_plot
+from minbert.report.charts.line_chart import Series, line_chart
+from minbert.report.charts.strip_plot import StripRow, strip_plot
+from minbert.report.cost_section import cost_section
+from minbert.report.method_section import method_section
+from minbert.report.ranking_section import ranking_section, training_run_table
+from minbert.report.sentences import (
+    cautions,
+    comparison_headline,
+    measure_decimals,
+    measure_name,
+    measures_in_order,
+    plural,
+)
+from minbert.report.transfer_section import transfer_section
+
+# a card with more settings than this is collapsed
+FEW_SETTINGS = 8
+
+
+def comparison_page(results: ComparisonResults) -> Page:
+    colors = system_colors(results)
+    sections = (
+        ranking_section(results, colors),
+        difference_section(results),
+        cost_section(results, colors),
+        curve_section(results, colors),
+        seed_section(results, colors),
+        recipe_section(results, colors),
+        transfer_section(results),
+        method_section(results),
+        reproduction_section(results),
+    )
+    return Page(
+        kind="Comparison",
+        title=results.title,
+        headline=(*comparison_headline(results), *cautions(results)),
+        facts=comparison_facts(results),
+        notices=comparison_notices(results),
+        sections=tuple(section for section in sections if section.blocks),
+    )
+
+
+def system_colors(results: ComparisonResults) -> dict[str, str]:
+    """The baseline is gray, the others have eight colors, dashed from the ninth on."""
+    others = [each.label for each in results.systems if each.label != results.baseline]
+    colors = {label: f"s{i % 8 + 1}{' dashed' if i >= 8 else ''}" for i, label in enumerate(others)}
+    return {results.baseline: "s0", **colors}
+
+
+def comparison_facts(results: ComparisonResults) -> Facts:
+    return Facts(
+        (
+            ("Recipes", str(len(results.systems))),
+            ("Seeds", str(len(results.seeds))),
+            ("Tasks", ", ".join(results.tasks)),
+            ("Budget", results.budget),
+            ("Backbone", results.backbone),
+        )
+    )
+
+
+def comparison_notices(results: ComparisonResults) -> tuple[Notice, ...]:
+    """Training runs without a result and the reasons, then the caveats."""
+    pairs, missing = [], 0
+    for each in results.systems:
+        said = [f"{failed_seeds(each.failed, ' failed')}"] if each.failed else []
+        if each.missing:
+            seeds = "seed" if len(each.missing) == 1 else "seeds"
+            said.append(f"{seeds} {', '.join(map(str, each.missing))} not trained yet")
+        if said:
+            pairs.append((each.label, "; ".join(said)))
+        missing += len(each.failed) + len(each.missing)
+    found = []
+    if missing:
+        runs = f"{missing} of {plural(len(results.systems) * len(results.seeds), 'training run')}"
+        title = f"Incomplete: {runs} {'has' if missing == 1 else 'have'} no result. The ranking uses the rest."
+        found.append(Notice((Facts(tuple(pairs)),), title))
+    if results.beside:
+        beside = Facts(tuple((label, failed_seeds(seeds)) for label, seeds in results.beside.items()))
+        found.append(
+            Notice((beside,), "Incomplete: some training runs that show whether sharing helps have no result.")
+        )
+    if results.caveats:
+        found.append(Notice(tuple(Paragraph(each) for each in results.caveats), "Caveats"))
+    return tuple(found)
+
+
+def failed_seeds(seeds: Mapping[int, str], failed: str = "") -> str:
+    return "; ".join(f"seed {seed}{failed}: {reason or 'unknown reason'}" for seed, reason in seeds.items())
+
+
+def choice_of_measure(results: ComparisonResults, figure: Callable[[str], Figure | None]) -> tuple[Block, ...]:
+    """The same figure for each measure, one at a time."""
+    drawn = {measure: figure(measure) for measure in measures_in_order(results)}
+    options = (Option((each,), measure, measure_name(measure)) for measure, each in drawn.items() if each)
+    return choice_of("measure", "Measure", options)
+
+
+def difference_section(results: ComparisonResults) -> Section:
+    caption = (
+        f"Each dot is a recipe's mean minus the mean of {results.baseline}, with its 95 % interval; right of 0 is "
+        "better. The shaded band is the minimum detectable effect: this comparison would detect a true difference at "
+        "its edge about four times in five, and smaller ones less often. The result of filled dots is better or worse; "
+        "for hollow dots there is no evidence of a difference."
+    )
+
+    def figure(measure: str) -> Figure | None:
+        found = [(each.label, each.differences.get(measure)) for each in results.systems]
+        rows = [ForestRow(label, d) for label, d in found if d and math.isfinite(d.low) and math.isfinite(d.high)]
+        title, decimals = f"difference in {measure_name(measure)}", measure_decimals(results, measure)
+        if not rows:
+            return None
+        return Figure(f"differences-{measure}", lambda width: forest_plot(rows, title, decimals, width), caption)
+
+    lead = f"How much each recipe differs from {results.baseline}, and how certain that is."
+    blocks = choice_of_measure(results, figure)
+    return Section("differences", "Differences", f"Differences from {results.baseline}", lead, blocks)
+
+
+def curve_section(results: ComparisonResults, colors: dict[str, str]) -> Section:
+    legend = tuple((each.label, colors[each.label]) for each in results.systems if each.curves)
+    rows = "the dev rows"
+    if results.budget != WHOLE:
+        rows = "the sample of dev rows that selects the model to keep (the tables use all dev rows)"
+    caption = f"Mean over seeds on {rows}; the band is one standard deviation on either side."
+
+    def figure(measure: str) -> Figure | None:
+        # the baseline last, so that it is drawn on top
+        found = sorted(results.systems, key=lambda each: each.label == results.baseline)
+        series = [Series(c.label, colors[c.label], c.curves[measure]) for c in found if measure in c.curves]
+        title, decimals = measure_name(measure), measure_decimals(results, measure)
+        if not series:
+            return None
+        return Figure(f"curves-{measure}", lambda width: line_chart(series, title, decimals, width), caption, legend)
+
+    blocks = choice_of_measure(results, figure)
+    lead, hint = "Dev scores during training.", "Click the legend to show or hide a recipe."
+    return Section("curves", "Curves", "Learning curves", lead, (Legend(legend), *blocks) if blocks else (), hint)
+
+
+def seed_section(results: ComparisonResults, colors: dict[str, str]) -> Section:
+    caption = (
+        "Each dot is one training run. The vertical line is the mean; the light bar is its 95 % interval over seeds."
+    )
+
+    def figure(measure: str) -> Figure | None:
+        found = [(each.label, each.summaries.get(measure)) for each in results.systems]
+        rows = [StripRow(label, colors[label], each) for label, each in found if each and math.isfinite(each.mean)]
+        title, decimals = measure_name(measure), measure_decimals(results, measure)
+        if not rows:
+            return None
+        return Figure(f"seeds-{measure}", lambda width: strip_plot(rows, title, decimals, width), caption)
+
+    blocks = choice_of_measure(results, figure)
+    lead = "The score of every training run. Runs of the same recipe differ only in their seed."
+    return Section("seeds", "Seeds", "Every seed", lead, (*blocks, training_run_table(results)) if blocks else ())
+
+
+def recipe_section(results: ComparisonResults, colors: dict[str, str]) -> Section:
+    cards: list[Block] = []
+    columns = (Column("Setting", False), Column(results.baseline, False), Column("This recipe", False))
+    for each in results.systems:
+        if not each.changes:
+            continue
+        rows = tuple(tuple(Cell(words, words) for words in change) for change in each.changes)
+        fold = "" if len(rows) <= FEW_SETTINGS else f"{plural(len(rows), 'setting')} of {each.label}"
+        table = Table(f"What {each.label} changes", columns, rows, fold, sortable=False)
+        cards.append(Card((table,), each.label, each.about, colors[each.label]))
+    lead = f"The settings in which each resolved recipe differs from {results.baseline}."
+    blocks = (SideBySide(tuple(cards)),) if cards else ()
+    return Section("recipes", "Recipes", "What the recipes change", lead, blocks)
+
+
+def reproduction_section(results: ComparisonResults) -> Section:
+    blocks: list[Block] = [Commands(results.commands)] if results.commands else []
+    if results.provenance:
+        blocks += [Heading("Provenance"), Facts(tuple(results.provenance.items()), code=True)]
+    lead = "The commands that produced these numbers."
+    return Section("reproduce", "Reproduce", "How to reproduce this", lead, tuple(blocks))
