@@ -73,12 +73,8 @@ def rank_systems(
     terms = ranking_terms(declared, measured)
     seeds = tuple(sorted({each.seed for each in results}))
     cache = PredictionsCache(folder)
-    groups = {}
     # the baseline first: its dev rows are the reference for the others
-    for label in sorted(labels, key=baseline.__ne__):
-        trials = sorted((each for each in results if each.label == label), key=lambda each: each.seed)
-        comparable, failed = comparable_results(trials, measured, cache)
-        groups[label] = SystemTrials(label, comparable, failed, config_of_runs(trials, folder))
+    groups = {label: trials_of(label, results, measured, cache) for label in sorted(labels, key=baseline.__ne__)}
     good = {label: groups[label].comparable for label in labels}
     found = differences_from_baseline(good, baseline, measured, cache, terms)
     tested = len(found)
@@ -100,6 +96,14 @@ def rank_systems(
     complete = all(len(each.seeds) == len(seeds) for each in systems)
     measures = (*main_measures(measured), OVERALL)
     return Ranking(measures, seeds, tuple(sorted(systems, key=rank_key)), complete, tested, terms)
+
+
+def trials_of(
+    label: str, results: Iterable[TrialResult], tasks: Mapping[str, Task], cache: PredictionsCache
+) -> SystemTrials:
+    trials = sorted((each for each in results if each.label == label), key=lambda each: each.seed)
+    comparable, failed = comparable_results(trials, tasks, cache)
+    return SystemTrials(label, comparable, failed, config_of_runs(trials, cache.folder))
 
 
 def ranking_terms(declared: DeclaredOverall, tasks: Mapping[str, Task]) -> dict[str, OverallTerm]:
