@@ -113,8 +113,8 @@ def test_scores_from_a_runs_predictions_are_the_runs_own(tiny: Path, tmp_path: P
         read = read_dev_predictions(tmp_path / "run", name)
         kinds.add(read.task.kind)
         # the run computes with single precision, statistics with double
-        assert score(read.task, read.answers, read.labels) == pytest.approx(found, abs=1e-6)
-        assert score(read.task, read.answers.astype(np.float32), read.labels) == found
+        assert score(read.task, read.values, read.labels) == pytest.approx(found, abs=1e-6)
+        assert score(read.task, read.values.astype(np.float32), read.labels) == found
         assert len(read.ids) == len(read.labels) == len(read.texts[0])
     assert kinds == {"classify", "score"}
 
@@ -129,14 +129,14 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
     assert read.texts == (texts,) and read.ids == ["0", "1", "2", "3", "4", "5", "6"]
     assert read.labels.tolist() == [0, 1, 0, 1, 0, 1, 0]
     # exactly, where the .csv has 0.0
-    assert (read.answers == answers).all() and read.answers.dtype == np.float64
+    assert (read.values == answers).all() and read.values.dtype == np.float64
     assert (tmp_path / "predictions/mood-dev.csv").read_text(encoding="utf-8").endswith(",1.0,1.0,0.0\n")
 
 
 def test_predictions_differ_where_rounded_probabilities_are_equal(tmp_path: Path) -> None:
     answers = np.array([[0.4999999, 0.5000001], [0.5000001, 0.4999999]])
     write_run(tmp_path, MOOD, answers, np.array([1, 0]))
-    assert read_dev_predictions(tmp_path, "mood").answers.argmax(1).tolist() == [1, 0]
+    assert read_dev_predictions(tmp_path, "mood").values.argmax(1).tolist() == [1, 0]
 
 
 def change_arrays(path: Path, **changed: Any) -> None:

@@ -44,7 +44,7 @@ class DevRow:
 def describe_rows(predictions: DevPredictions, in_training_N: Array | None = None) -> list[DevRow]:
     task = predictions.task
     words = [tuple(split_words(text) for text in texts) for texts in zip(*predictions.texts, strict=True)]
-    predicted = (predictions.answers.argmax(1) if task.kind == "classify" else predictions.answers).tolist()
+    predicted = (predictions.values.argmax(1) if task.kind == "classify" else predictions.values).tolist()
     in_training = [False] * len(words) if in_training_N is None else in_training_N.tolist()
     overlaps: list[float | None] = [None] * len(words)
     similarities: list[float | None] = [None] * len(words)
@@ -104,8 +104,8 @@ def is_ordinal(task: Task) -> bool:
 def row_losses(predictions: DevPredictions) -> Array:
     """For each row: -ln p of the gold label, or the absolute error of the score."""
     if predictions.task.kind == "score":
-        return np.asarray(np.abs(predictions.answers - predictions.labels))
-    gold_N = predictions.answers[np.arange(len(predictions.labels)), predictions.labels]
+        return np.asarray(np.abs(predictions.values - predictions.labels))
+    gold_N = predictions.values[np.arange(len(predictions.labels)), predictions.labels]
     return np.asarray(-np.log(np.maximum(gold_N, PROBABILITY_FLOOR)))
 
 

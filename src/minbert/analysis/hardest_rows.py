@@ -50,7 +50,7 @@ def hardest_rows(predictions: DevPredictions, tagged: Mapping[str, Array]) -> tu
 def filter_groups(predictions: DevPredictions, tagged: Mapping[str, Array]) -> Iterator[Array]:
     yield from tagged.values()
     if predictions.task.kind == "classify":
-        yield predictions.answers.argmax(1) == predictions.labels
+        yield predictions.values.argmax(1) == predictions.labels
         yield from (predictions.labels == label for label in range(len(predictions.task.labels)))
     else:
         fifth_N, _ = fifth_of(predictions.task, predictions.labels)
@@ -60,7 +60,7 @@ def filter_groups(predictions: DevPredictions, tagged: Mapping[str, Array]) -> I
 def hard_row(predictions: DevPredictions, row: int, loss: float, tagged: Mapping[str, Array]) -> HardRow:
     task, gold = predictions.task, predictions.labels[row]
     is_class = task.kind == "classify"
-    predicted = predictions.answers[row].argmax() if is_class else predictions.answers[row]
+    predicted = predictions.values[row].argmax() if is_class else predictions.values[row]
     return HardRow(
         row=row,
         id=predictions.ids[row],
@@ -68,8 +68,8 @@ def hard_row(predictions: DevPredictions, row: int, loss: float, tagged: Mapping
         gold=label_text(task, gold),
         prediction=label_text(task, predicted),
         correct=bool(predicted == gold) if is_class else None,
-        probability=float(predictions.answers[row].max()) if is_class else None,
-        gold_probability=float(predictions.answers[row, gold]) if is_class else None,
+        probability=float(predictions.values[row].max()) if is_class else None,
+        gold_probability=float(predictions.values[row, gold]) if is_class else None,
         error=None if is_class else float(predicted - gold),
         loss=loss,
         tags=tags_at(row, tagged),

@@ -97,7 +97,7 @@ def find_leaks(predictions: DevPredictions, training: TrainingRows) -> tuple[Lea
 
     def scored(at_N: Array) -> float | None:
         return (
-            score(predictions.task, predictions.answers[at_N], predictions.labels[at_N])[metric] if at_N.any() else None
+            score(predictions.task, predictions.values[at_N], predictions.labels[at_N])[metric] if at_N.any() else None
         )
 
     return Leaks(
@@ -105,7 +105,7 @@ def find_leaks(predictions: DevPredictions, training: TrainingRows) -> tuple[Lea
         rows=int(whole_N.sum()),
         texts=int(text_N.sum()),
         metric=metric,
-        score=score(predictions.task, predictions.answers, predictions.labels)[metric],
+        score=score(predictions.task, predictions.values, predictions.labels)[metric],
         score_without_leaks=scored(~whole_N),
         score_on_leaks=scored(whole_N),
         unread=training.unread,

@@ -121,10 +121,10 @@ def analyze_task(
     return TaskAnalysis(
         task=task,
         rows=len(rows),
-        scores=score(task, predictions.answers, predictions.labels),
+        scores=score(task, predictions.values, predictions.labels),
         baseline=constant_baseline(task, predictions.labels),
-        classification=analyze_classification(task, predictions.answers, predictions.labels) if is_class else None,
-        regression=None if is_class else analyze_regression(task, predictions.answers, predictions.labels),
+        classification=analyze_classification(task, predictions.values, predictions.labels) if is_class else None,
+        regression=None if is_class else analyze_regression(task, predictions.values, predictions.labels),
         hardest_rows=hardest_rows(predictions, tagged),
         tags=tuple(TagCount(name, ROW_TAGS[name].reason, int(has_N.sum())) for name, has_N in tagged.items()),
         slices=slice_rows(predictions, rows, tagged),

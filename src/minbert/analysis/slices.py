@@ -91,19 +91,19 @@ def quartile_masks(value_N: Array, form: str) -> Iterator[tuple[str, Array]]:
 def measure_slice(
     predictions: DevPredictions, losses_N: Array, kind: SliceKind, name: str, metric: str, at_N: Array
 ) -> Slice:
-    answers, labels = predictions.answers[at_N], predictions.labels[at_N]
-    task, all_rows = predictions.task, score(predictions.task, predictions.answers, predictions.labels)[metric]
-    low, high = score_interval(metric, answers, labels)
+    values, labels = predictions.values[at_N], predictions.labels[at_N]
+    task, all_rows = predictions.task, score(predictions.task, predictions.values, predictions.labels)[metric]
+    low, high = score_interval(metric, values, labels)
     return Slice(
         kind=kind,
         name=name,
         rows=len(labels),
         metric=metric,
-        score=score(task, answers, labels)[metric],
+        score=score(task, values, labels)[metric],
         low=low,
         high=high,
         loss=float(losses_N[at_N].mean()),
-        bias=float((answers - labels).mean()) if task.kind == "score" else None,
+        bias=float((values - labels).mean()) if task.kind == "score" else None,
         all_rows=all_rows,
         worse=high < all_rows if direction(metric) > 0 else low > all_rows,
     )

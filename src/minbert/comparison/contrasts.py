@@ -56,7 +56,7 @@ class PredictionsCache:
         if (run, task) not in self.known:
             read = read_dev_predictions(self.folder / run, task)
             check_same_dev_rows(task, *self.first.setdefault(task, (run, read)), run, read)
-            self.known[run, task] = read.answers
+            self.known[run, task] = read.values
         return self.known[run, task]
 
     def labels(self, task: str) -> Array:

@@ -31,7 +31,7 @@ class DevPredictions:
     # class numbers or scores, N
     labels: Array
     # probabilities N x C, or scores N
-    answers: Array
+    values: Array
 
 
 # ---- write --------------------------------------------------------------------------------------------
