@@ -21,7 +21,7 @@ from typing import Any
 import tomli_w
 
 from minbert import __version__
-from minbert.config.overall import OverallTerm, overall_from
+from minbert.config.overall_terms import OverallTerm, overall_from
 from minbert.config.recipe import Recipe
 from minbert.config.task import Task, read_task
 from minbert.data.dataset import Dataset

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from minbert.config.task import Files, Task
 from minbert.data.batch import Batch
 from minbert.data.metrics import direction
-from minbert.data.overall import overall
+from minbert.data.overall_score import overall
 from minbert.inference.loop import fill_predictions
 from minbert.inference.saved_model import save_model
 from minbert.model.multitask import Model

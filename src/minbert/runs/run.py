@@ -9,7 +9,7 @@ from typing import Any
 from minbert.config.loading import read_recipe
 from minbert.config.recipe import Recipe
 from minbert.config.task import Files
-from minbert.data.overall import overall
+from minbert.data.overall_score import overall
 from minbert.data.source import DEFAULT_SOURCE, DataSource
 from minbert.encoder.device import matmul_flops_per_second
 from minbert.files import write_json

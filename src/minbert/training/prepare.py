@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from minbert.config.overall import check_overall
+from minbert.config.overall_terms import check_overall
 from minbert.config.recipe import Recipe
 from minbert.config.schema import build_technique
 from minbert.config.task import Task
@@ -24,7 +24,6 @@ from minbert.errors import UserError
 from minbert.inference.loop import encode_for_task
 from minbert.model.multitask import Model, count_parameters
 from minbert.model.resolve import is_scored
-from minbert.training.averages import AVERAGES, Average
 from minbert.training.balancers import BALANCERS
 from minbert.training.balancers.base import Balancer
 from minbert.training.distillation import Teachers
@@ -32,6 +31,7 @@ from minbert.training.loop import TrainingSetup
 from minbert.training.regularizers import REGULARIZERS, Regularizer
 from minbert.training.schedules import SCHEDULES, Schedule
 from minbert.training.stages import DataLoader, plan_stages
+from minbert.training.weight_averages import AVERAGES, Average
 
 
 @dataclass(frozen=True)
