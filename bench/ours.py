@@ -91,7 +91,7 @@ class Training:
 
     def tokens(self, task: str) -> int:
         """The number of tokens in all training rows of a task."""
-        return int(self.ready.train[task].sequences.tokens.sum())
+        return int(self.ready.train[task].encoded.tokens.sum())
 
     def step(self) -> Step:
         return next(self._steps)

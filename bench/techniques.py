@@ -48,7 +48,7 @@ def prepare_variant(overrides: list[str], data_root: Path | None) -> Prepared:
 def step_seconds(ready: Prepared, rows: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> float:
     """One forward and backward pass."""
     ((task, split),) = ready.train.items()
-    batch = collate(task, split.sequences, split.examples.labels, rows)
+    batch = collate(task, split.encoded, split.dataset.labels, rows)
     ready.model.train()
     began = time.perf_counter()
     ready.model.loss(batch).backward()  # type: ignore[no-untyped-call]
@@ -63,7 +63,7 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=8)
     chosen = options.parse_args()
     sides = {name: prepare_variant(overrides, chosen.data_root) for name, overrides in VARIED.items()}
-    count = min(len(split.examples) for ready in sides.values() for split in ready.train.values())
+    count = min(len(split.dataset) for ready in sides.values() for split in ready.train.values())
     draw = np.random.default_rng(0)
     costs: dict[str, list[float]] = {name: [] for name in sides}
     for number in range(chosen.rounds + 1):

@@ -12,7 +12,7 @@ from minbert.config.task import Task
 from minbert.encoder.init import empty_weights
 from minbert.errors import UserError
 from minbert.model.multitask import Model
-from minbert.training.averages import AVERAGES, Average
+from minbert.training.weight_averages import AVERAGES, Average
 from tests.tiny import encoder_of
 
 TASK = Task("mood", Path(), kind="classify", text=("a",), label="c", labels=(0, 1, 2))

@@ -27,11 +27,11 @@ from minbert.errors import UserError
 from minbert.inference.embed_file import FileEmbedding
 from minbert.inference.embedder import Embedder
 from minbert.inference.formats import output_format_of
-from minbert.inference.job import partial_folder, rejects_of
 from minbert.inference.journal import Journal
 from minbert.inference.loop import encode_for_task
 from minbert.inference.output_columns import OutputColumn
 from minbert.inference.predictor import Predictor
+from minbert.inference.resumable_job import partial_folder, rejects_of
 from minbert.inference.task_groups import fill_tasks
 from minbert.inference.task_predictions import TaskPredictions
 from minbert.model.multitask import Model

@@ -41,7 +41,7 @@ PAIRS = [f"{one} {other}" for i, one in enumerate(TASKS) for other in TASKS[i + 
 def batches_of(ready: Prepared, task: str, rows: int, size: int) -> list[Batch]:
     """The first training rows of a task."""
     part, first = ready.train[task], np.arange(rows)
-    return in_batches(task, part.sequences.take(first), part.examples.take(first).labels, size)
+    return in_batches(task, part.encoded.take(first), part.dataset.take(first).labels, size)
 
 
 def by_hand(model: Model, batch: Batch) -> Tensor:

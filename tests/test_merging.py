@@ -49,12 +49,12 @@ def test_teachers_are_averaged_over_those_that_have_the_task_on_the_same_rows(ru
     ready = prepare(demo_recipe(tiny))
     name, part = "sentiment", ready.train["sentiment"]
     teachers = Teachers(
-        Distillation(teachers=tuple(map(str, runs))), {name: ready.tasks[name]}, {name: part.examples.texts}, "x.toml"
+        Distillation(teachers=tuple(map(str, runs))), {name: ready.tasks[name]}, {name: part.dataset.texts}, "x.toml"
     )
     batch = ready.setup.loaders[name].draw(8, 128)
     singles = []
     for run in runs:
-        texts = [part.examples.texts[0][row] for row in batch.rows_B]
+        texts = [part.dataset.texts[0][row] for row in batch.rows_B]
         predictions = Predictor([Member.with_all_tasks(*load_model(run))]).predict(name, texts)
         singles.append([list((each.probabilities or {}).values()) for each in predictions])
     expected = np.mean(singles, axis=0)
@@ -64,7 +64,7 @@ def test_teachers_are_averaged_over_those_that_have_the_task_on_the_same_rows(ru
 def test_the_teachers_weight_goes_from_start_to_end_over_the_stage(runs: list[Path], tiny: Path) -> None:
     ready = prepare(demo_recipe(tiny))
     name = "similarity"
-    texts = {name: ready.train[name].examples.texts}
+    texts = {name: ready.train[name].dataset.texts}
     teachers = Teachers(Distillation(teachers=(str(runs[0]),), start=0.8, end=0.2), ready.tasks, texts, "x.toml")
     batch = ready.setup.loaders[name].draw(8, 128)
     ready.model.eval()

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minbert.config.overall import OverallTerm, overall_terms
+from minbert.config.overall_terms import OverallTerm, overall_terms
 from minbert.config.task import Task, read_task
 from minbert.data.metrics import classify_scores, confusion, pearson, ranks, regression_scores, score
-from minbert.data.overall import describe_overall, overall
+from minbert.data.overall_score import describe_overall, overall
 
 
 def sure(answers: list[int], classes: int) -> Any:

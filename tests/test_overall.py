@@ -9,9 +9,9 @@ import pytest
 
 from minbert.comparison.published import REPORT_METRICS, REPORT_OVERALL, published_overall
 from minbert.config.loading import read_recipe, shipped_recipes
-from minbert.config.overall import OverallTerm, overall_from, overall_terms
+from minbert.config.overall_terms import OverallTerm, overall_from, overall_terms
 from minbert.config.recipe import Recipe
-from minbert.data.overall import overall
+from minbert.data.overall_score import overall
 from minbert.errors import UserError
 from minbert.runs.directory import declared_overall
 from minbert.runs.merge import make_ensemble

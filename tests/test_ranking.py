@@ -11,15 +11,15 @@ import pytest
 import tomli_w
 
 from minbert.comparison.caveats import overall_caveats
-from minbert.comparison.contrasts import Question, differences_between, sharing_gains, task_transfers
 from minbert.comparison.ranking import Ranking, rank_systems
 from minbert.comparison.results import BETTER, NO_EVIDENCE, OVERALL, WORSE, TrialCost, TrialResult
+from minbert.comparison.run_differences import Question, differences_between, sharing_gains, task_transfers
 from minbert.comparison.training_curves import curve_over_seeds
-from minbert.config.overall import OverallTerm
+from minbert.config.overall_terms import OverallTerm
 from minbert.config.task import Task
 from minbert.data.dataset import Dataset
 from minbert.data.metrics import score
-from minbert.data.overall import overall
+from minbert.data.overall_score import overall
 from minbert.errors import UserError
 from minbert.runs.directory import read_run
 from minbert.runs.predictions import read_dev_predictions, write_dev_predictions

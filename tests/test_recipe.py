@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from minbert.config.loading import read_recipe, recipe_from, shipped_recipes
-from minbert.config.overall import OverallTerm
+from minbert.config.overall_terms import OverallTerm
 from minbert.config.recipe import Optimizer, Recipe, Selection, Stage, TaskPlan
 from minbert.errors import UserError
 

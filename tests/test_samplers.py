@@ -12,7 +12,7 @@ from minbert.errors import UserError
 from minbert.training.samplers import SAMPLERS, Sampler, StageSizes
 from minbert.training.samplers.annealed import AnnealedSampler
 from minbert.training.samplers.prioritized import PrioritizedSampler
-from minbert.training.samplers.weighted import WeightedSampler
+from minbert.training.samplers.weighted_base import WeightedSampler
 
 # what a sampler cannot be made without
 SPECS: dict[str, Spec] = {name: name for name in SAMPLERS} | {"fixed": {"name": "fixed", "weights": {"a": 3, "b": 1}}}

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from minbert.comparison.contrasts import overall_pairs, overall_parts
 from minbert.comparison.resampling import CLASSIFICATION_METRICS, SpearmanMetric, SummableMetric, bootstrap_weights
 from minbert.comparison.results import BETTER, NO_EVIDENCE, WORSE, ScoreDifference
+from minbert.comparison.run_differences import overall_pairs, overall_parts
 from minbert.comparison.statistics import (
     Evidence,
     PairedScores,
@@ -22,10 +22,10 @@ from minbert.comparison.statistics import (
     score_pairs,
     summarize,
 )
-from minbert.config.overall import OverallTerm
+from minbert.config.overall_terms import OverallTerm
 from minbert.config.task import Task, read_task
 from minbert.data.metrics import classify_scores, regression_scores
-from minbert.data.overall import overall
+from minbert.data.overall_score import overall
 
 
 def close(value: float, digits: float = 1e-9) -> Any:

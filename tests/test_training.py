@@ -335,7 +335,7 @@ def test_one_file_may_have_the_labels_of_several_tasks_some_of_them_missing(tiny
     tasks = ["tasks.spam.task=" + str(tmp_path / "spam.toml"), "tasks.stars.task=" + str(tmp_path / "stars.toml")]
     recipe = read_recipe("demo", [f"backbone={tiny}", 'tasks=["spam", "stars"]', *tasks, "stages.0.epochs=1"])
     ready = prepare(recipe)
-    found = {name: len(ready.train[name].examples) + len(ready.dev[name].examples) for name in ("spam", "stars")}
+    found = {name: len(ready.train[name].dataset) + len(ready.dev[name].dataset) for name in ("spam", "stars")}
     assert found == {"spam": 80, "stars": 90}
     _, finished = run_all(recipe, tmp_path / "run")
     assert set(finished.scores) == {"spam", "stars"}

@@ -46,7 +46,7 @@ def ready(tiny: Path) -> Prepared:
 
 def learn_once(ready: Prepared, task: str) -> Callable[[], None]:
     part = ready.train[task]
-    batch = collate(task, part.sequences, part.examples.labels, np.arange(32))
+    batch = collate(task, part.encoded, part.dataset.labels, np.arange(32))
     ready.model.train()
     return lambda: ready.model.loss(batch).backward()
 
@@ -63,7 +63,7 @@ def test_a_step_runs_the_kernels_it_needs_and_no_others(ready: Prepared) -> None
     assert not [name for name in found if "bernoulli" in name], "dropout draws whole words of bits"
     # fp32 throughout: only heads and losses may ask for it, and get what they have
     assert found["aten::_to_copy"] <= 2
-    blocks = len(list(similar_lengths(ready.train["sentiment"].sequences.tokens[:32])))
+    blocks = len(list(similar_lengths(ready.train["sentiment"].encoded.tokens[:32])))
     # attention: two products a block forwards and four backwards
     assert found["aten::bmm"] + found["aten::baddbmm"] == 6 * LAYERS * blocks
     # 436 with five blocks, when this was written
@@ -77,7 +77,7 @@ def test_a_step_multiplies_little_more_than_the_tokens_need(ready: Prepared, tas
     with counter:
         step()
     part = ready.train[task]
-    needed = 3 * ready.model.forward_flops(collate(task, part.sequences, part.examples.labels, np.arange(32)))
+    needed = 3 * ready.model.forward_flops(collate(task, part.encoded, part.dataset.labels, np.arange(32)))
     assert counter.get_total_flops() < 1.1 * needed
 
 

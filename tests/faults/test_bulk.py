@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from minbert.data.readers import read_columns
-from minbert.inference.job import partial_folder, rejects_of
+from minbert.inference.resumable_job import partial_folder, rejects_of
 from tests.faults.critic import critic, reviews, write_reviews
 from tests.workbench import Minbert
 

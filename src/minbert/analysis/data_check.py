@@ -54,10 +54,10 @@ class DataReport:
 def check_recipe(recipe: Recipe, source: DataSource = DEFAULT_SOURCE) -> DataReport:
     """Do everything that a training run does before its first step, then examine the data."""
     ready = prepare(recipe, source)
-    keys = {(split, name): example_keys(each.examples.texts) for split, name, each in named_splits(ready)}
+    keys = {(split, name): example_keys(each.dataset.texts) for split, name, each in named_splits(ready)}
     splits = [report_split(ready, split, name, each, keys[split, name]) for split, name, each in named_splits(ready)]
     leaks = [
-        find_task_leak(dev, train, keys["dev", dev], keys["train", train], ready.dev[dev].examples)
+        find_task_leak(dev, train, keys["dev", dev], keys["train", train], ready.dev[dev].dataset)
         for dev in ready.dev
         for train in ready.train
     ]
@@ -78,14 +78,14 @@ def report_split(ready: Prepared, split: str, name: str, rows: Split, keys: list
     return SplitReport(
         task=name,
         split=split,
-        rows=len(rows.examples),
-        skipped=len(rows.examples.skipped),
+        rows=len(rows.dataset),
+        skipped=len(rows.dataset.skipped),
         duplicates=sum(count - 1 for count in Counter(keys).values()),
-        balance=label_balance(ready.tasks[name], rows.examples),
-        mean_tokens=float(rows.sequences.tokens.mean()),
-        most_tokens=int(rows.sequences.tokens.max()),
+        balance=label_balance(ready.tasks[name], rows.dataset),
+        mean_tokens=float(rows.encoded.tokens.mean()),
+        most_tokens=int(rows.encoded.tokens.max()),
         max_length=ready.model.task(name).max_length,
-        truncated=int(rows.sequences.truncated.sum()),
+        truncated=int(rows.encoded.truncated.sum()),
     )
 
 

@@ -15,7 +15,7 @@ from minbert.analysis.row_tags import ROW_TAGS, tag_rows
 from minbert.analysis.slices import Slice, slice_rows
 from minbert.config.task import Task
 from minbert.data.metrics import score
-from minbert.data.overall import overall
+from minbert.data.overall_score import overall
 from minbert.errors import UserError
 from minbert.runs.directory import declared_overall
 from minbert.runs.predictions import DevPredictions, read_dev_predictions

@@ -35,7 +35,7 @@ def embed(
         raise UserError(f"{output}: vectors are written as a NumPy file.", "Use a name that ends in .npy.")
     from minbert.inference.embed_file import FileEmbedding
     from minbert.inference.embedder import Embedder, load_encoder
-    from minbert.inference.job import check_output
+    from minbert.inference.resumable_job import check_output
 
     check_output(input_, output)
     bert, text = load_encoder(model, precision)

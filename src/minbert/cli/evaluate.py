@@ -39,7 +39,7 @@ def evaluate(
 
     Example: minbert evaluate runs/baseline --data sst=more-reviews.csv --json
     """
-    from minbert.data.overall import overall
+    from minbert.data.overall_score import overall
     from minbert.data.source import DataSource
     from minbert.inference.predictor import load_predictor
     from minbert.runs.directory import declared_overall, dev_rows

@@ -10,7 +10,7 @@ import typer
 from minbert.cli.console import command_line, progress_bar, stderr
 
 if TYPE_CHECKING:
-    from minbert.inference.job import Job, Progress
+    from minbert.inference.resumable_job import Job, Progress
 
 # seconds between two lines in a log file
 LOG_INTERVAL = 30

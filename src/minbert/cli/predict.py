@@ -26,9 +26,9 @@ from minbert.cli.options import (
 from minbert.errors import UserError
 
 if TYPE_CHECKING:
-    from minbert.inference.job import Progress
     from minbert.inference.predict_file import FilePrediction
     from minbert.inference.predictor import Prediction, Predictor
+    from minbert.inference.resumable_job import Progress
 
 # some rows were rejected; 2 is an error, as everywhere
 EXIT_WITH_REJECTS = 3
@@ -91,7 +91,7 @@ def check_texts_or_files(task: str | None, texts: list[str], input_: Path | None
 def check_paths(input_: Path, output: Path, format_: str) -> None:
     """Find wrong paths before the model is loaded."""
     from minbert.data.readers import format_of
-    from minbert.inference.job import check_output
+    from minbert.inference.resumable_job import check_output
 
     check_output(input_, output)
     format_of(input_)
@@ -107,7 +107,7 @@ def predict_file(bulk: "FilePrediction", skip_bad_rows: bool, as_json: bool) -> 
 
 
 def show_file_counts(done: "Progress", output: Path, as_json: bool) -> None:
-    from minbert.inference.job import rejects_of
+    from minbert.inference.resumable_job import rejects_of
 
     rejects = rejects_of(output)
     if as_json:

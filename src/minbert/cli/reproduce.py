@@ -83,7 +83,7 @@ def with_report(work: "Reproduction", events: "Iterable[ComparisonEvent]", file:
 def write_reproduction_report(work: "Reproduction", file: Path) -> None:
     from minbert.comparison.published import REPORT_OVERALL
     from minbert.comparison.reproduce import reproduction_markdown
-    from minbert.data.overall import describe_overall
+    from minbert.data.overall_score import describe_overall
 
     settings = work.settings
     limit = "whole recipes" if settings.seconds is None else f"{settings.seconds:,.0f} s of training per row"
@@ -98,7 +98,7 @@ def write_reproduction_report(work: "Reproduction", file: Path) -> None:
 
 def show_outcomes(outcomes: "Sequence[RowOutcome]", file: Path) -> None:
     from minbert.comparison.published import REPORT_OVERALL
-    from minbert.data.overall import describe_overall
+    from minbert.data.overall_score import describe_overall
 
     console.print(outcome_table(outcomes))
     for outcome in outcomes:

@@ -61,7 +61,7 @@ def fraction_for_seconds(recipe: Recipe, seconds: float, source: DataSource = DE
     """The fraction of each epoch that can be trained in this time, not counting reading and scoring."""
     ready = prepare(recipe, source)
     seconds_per_draw = time_draws(ready)
-    sizes = {name: len(split.examples) for name, split in ready.train.items()}
+    sizes = {name: len(split.dataset) for name, split in ready.train.items()}
     lengths = {name: ready.model.task(name).max_length for name in ready.train}
     return largest_fraction(recipe, sizes, lengths, seconds, seconds_per_draw)
 

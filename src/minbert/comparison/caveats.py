@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from minbert.comparison.results import TrialResult
-from minbert.config.overall import split_measure
+from minbert.config.overall_terms import split_measure
 from minbert.runs.directory import read_run
 
 # a trial that took more or less than these fractions of its time did not get what the others got

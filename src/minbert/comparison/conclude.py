@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from minbert.comparison.caveats import find_caveats
-from minbert.comparison.contrasts import PredictionsCache
 from minbert.comparison.ranking import Ranking, comparable_results, rank_systems
 from minbert.comparison.results import ComparisonResults, TrialResult
+from minbert.comparison.run_differences import PredictionsCache
 from minbert.comparison.store import Store
 from minbert.comparison.transfer import measure_transfer
 from minbert.comparison.trial import read_result

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from minbert.config.overall import OverallTerm, split_measure
+from minbert.config.overall_terms import OverallTerm, split_measure
 from minbert.config.schema import fill_settings
-from minbert.data.overall import weighted_overall
+from minbert.data.overall_score import weighted_overall
 from minbert.errors import UserError, did_you_mean
 
 PUBLISHED_FILE = Path(__file__).parent / "published.toml"

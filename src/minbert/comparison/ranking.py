@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from minbert.comparison.contrasts import (
+from minbert.comparison.results import OVERALL, ScoreDifference, System, TrialCost, TrialResult
+from minbert.comparison.run_differences import (
     MAIN_METRICS,
     PredictionsCache,
     Runs,
@@ -17,10 +18,9 @@ from minbert.comparison.contrasts import (
     summary_of,
     tasks_of,
 )
-from minbert.comparison.results import OVERALL, ScoreDifference, System, TrialCost, TrialResult
 from minbert.comparison.statistics import Evidence, judge_differences
 from minbert.comparison.training_curves import training_curves
-from minbert.config.overall import DeclaredOverall, OverallTerm, overall_terms
+from minbert.config.overall_terms import DeclaredOverall, OverallTerm, overall_terms
 from minbert.config.task import Task
 from minbert.errors import UserError
 from minbert.files import differences

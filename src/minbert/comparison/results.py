@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from minbert.config.overall import OverallTerm
+from minbert.config.overall_terms import OverallTerm
 from minbert.config.task import Task
 
 # how a comparison without a budget is called

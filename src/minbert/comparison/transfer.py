@@ -11,9 +11,9 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from minbert.comparison.contrasts import sharing_gains, task_transfers
 from minbert.comparison.results import Gain, Transfer, TrialResult
-from minbert.config.overall import drop_terms
+from minbert.comparison.run_differences import sharing_gains, task_transfers
+from minbert.config.overall_terms import drop_terms
 from minbert.config.recipe import Recipe, Stage
 from minbert.config.schema import Spec
 from minbert.config.task import Task, read_task

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from minbert.config.overall import flatten_overall
+from minbert.config.overall_terms import flatten_overall
 from minbert.config.overrides import apply_override, extend_recipe, merge, tasks_as_table
 from minbert.config.recipe import Recipe, Stage, TaskPlan
 from minbert.config.schema import check_known, fill_settings, settings_of

@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from minbert.config.overall import drop_terms, flatten_overall
+from minbert.config.overall_terms import drop_terms, flatten_overall
 from minbert.errors import UserError
 
 

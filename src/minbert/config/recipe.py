@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import tomli_w
 
-from minbert.config.overall import OverallTerm
+from minbert.config.overall_terms import OverallTerm
 from minbert.config.renamed import renamed_technique
 from minbert.config.schema import Spec
 from minbert.config.task import Task, read_task

@@ -12,7 +12,7 @@ from minbert.data.chunks import chunk_is_full
 from minbert.data.readers import is_unicode
 from minbert.errors import UserError
 from minbert.inference.embedder import Embedder
-from minbert.inference.job import ChunkOutput, Job, Unit, dtype_name, model_sha256
+from minbert.inference.resumable_job import ChunkOutput, Job, Unit, dtype_name, model_sha256
 
 
 class TextLines:

@@ -18,8 +18,8 @@ from minbert.data.rejects import RejectedRow
 from minbert.inference.course_format import CourseFormat
 from minbert.inference.ensemble import EnsemblePredictions, Member, member_tasks
 from minbert.inference.formats import OutputFormat, output_format_of
-from minbert.inference.job import ChunkOutput, Job, dtype_name, model_sha256
 from minbert.inference.output_columns import OutputColumn
+from minbert.inference.resumable_job import ChunkOutput, Job, dtype_name, model_sha256
 from minbert.inference.task_predictions import TaskPredictions, empty_predictions
 
 # auto: as the ending of the output's name says

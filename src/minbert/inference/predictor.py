@@ -15,8 +15,8 @@ from minbert.config.task import Task
 from minbert.errors import UserError, did_you_mean
 from minbert.inference.embedder import Embedder
 from minbert.inference.ensemble import EnsemblePredictions, Member, load_members, member_tasks
-from minbert.inference.job import Progress
 from minbert.inference.predict_file import FilePrediction, FormatChoice
+from minbert.inference.resumable_job import Progress
 from minbert.inference.task_predictions import TaskPredictions
 
 

@@ -1,8 +1,8 @@
 """Comparison results -> how they were computed, in plain words."""
 
 from minbert.comparison.results import ComparisonResults
-from minbert.config.overall import overall_terms
-from minbert.data.overall import describe_overall
+from minbert.config.overall_terms import overall_terms
+from minbert.data.overall_score import describe_overall
 from minbert.report.blocks import Facts, Section
 from minbert.report.number_format import fixed
 from minbert.report.sentences import (

@@ -21,7 +21,7 @@ from typing import Any
 import tomli_w
 
 from minbert import __version__
-from minbert.config.overall import OverallTerm, overall_from
+from minbert.config.overall_terms import OverallTerm, overall_from
 from minbert.config.recipe import Recipe
 from minbert.config.task import Task, read_task
 from minbert.data.dataset import Dataset
@@ -70,7 +70,7 @@ def write_recipe(path: Path, ready: Prepared) -> None:
         settings = task.as_settings()
         for role, splits in (("train", ready.train), ("dev", ready.dev)):
             if role in settings["files"]:
-                settings["files"][role] = str(splits[name].examples.path.resolve())
+                settings["files"][role] = str(splits[name].dataset.path.resolve())
         (path / "tasks" / f"{name}.toml").write_text(tomli_w.dumps(settings), encoding="utf-8")
     # last: from here on, the run can be resumed
     write_text(path / "recipe.toml", tomli_w.dumps(table))
@@ -107,7 +107,7 @@ def read_unfinished_run(path: Path) -> dict[str, Any]:
 def run_metadata(ready: Prepared, source: DataSource, command: str = "") -> dict[str, Any]:
     """What a reader needs to know to trust the numbers, or to reproduce them."""
     data = {
-        f"{name} {role}": splits[name].examples.path
+        f"{name} {role}": splits[name].dataset.path
         for role, splits in (("train", ready.train), ("dev", ready.dev))
         for name in ready.tasks
     }

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from minbert.config.task import Files, Task
 from minbert.data.batch import Batch
 from minbert.data.metrics import direction
-from minbert.data.overall import overall
+from minbert.data.overall_score import overall
 from minbert.inference.loop import fill_predictions
 from minbert.inference.saved_model import save_model
 from minbert.model.multitask import Model
@@ -67,7 +67,7 @@ class Fit:
     @cached_property
     def train_sample(self) -> dict[str, Split]:
         """As many training rows as dev rows are scored, for a sampler that compares the two."""
-        return {name: fixed_sample(self.ready.train[name], len(split.examples)) for name, split in self.sample.items()}
+        return {name: fixed_sample(self.ready.train[name], len(split.dataset)) for name, split in self.sample.items()}
 
     @cached_property
     def compared(self) -> dict[str, list[Batch]]:
@@ -75,7 +75,7 @@ class Fit:
         rows, found = self.ready.recipe.selection.gradient_cosine_rows, {}
         for name, split in self.ready.train.items() if rows else ():
             few = fixed_sample(split, rows)
-            found[name] = in_batches(name, few.sequences, few.examples.labels, self.ready.recipe.tasks[name].batch_size)
+            found[name] = in_batches(name, few.encoded, few.dataset.labels, self.ready.recipe.tasks[name].batch_size)
         return found
 
     @property
@@ -201,18 +201,18 @@ def scoring_of(model: Model, splits: Mapping[str, Split], predictions: Path | No
     scored = {name: split for name, split in splits.items() if model.task(name).loss.predicts}
 
     def fill(name: str, values: npt.NDArray[Any]) -> Iterator[float]:
-        return fill_predictions(model, [name], scored[name].sequences, {name: values})
+        return fill_predictions(model, [name], scored[name].encoded, {name: values})
 
     tasks = {name: model.task(name).task for name in scored}
-    return Scoring(tasks, {name: split.examples for name, split in scored.items()}, fill, predictions)
+    return Scoring(tasks, {name: split.dataset for name, split in scored.items()}, fill, predictions)
 
 
 def fixed_sample(split: Split, rows: int | None) -> Split:
     """A fixed random sample of the rows, for scoring during training."""
-    if rows is None or rows >= len(split.examples):
+    if rows is None or rows >= len(split.dataset):
         return split
-    chosen = np.sort(np.random.default_rng(0).choice(len(split.examples), rows, replace=False))
-    return Split(split.examples.take(chosen), split.sequences.take(chosen))
+    chosen = np.sort(np.random.default_rng(0).choice(len(split.dataset), rows, replace=False))
+    return Split(split.dataset.take(chosen), split.encoded.take(chosen))
 
 
 def main_metrics(tasks: Mapping[str, Task], scores: Scores) -> dict[str, float]:

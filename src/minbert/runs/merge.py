@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from minbert.config.overall import split_measure
+from minbert.config.overall_terms import split_measure
 from minbert.config.task import Task
 from minbert.data.metrics import direction
 from minbert.errors import UserError

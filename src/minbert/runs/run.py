@@ -9,7 +9,7 @@ from typing import Any
 from minbert.config.loading import read_recipe
 from minbert.config.recipe import Recipe
 from minbert.config.task import Files
-from minbert.data.overall import overall
+from minbert.data.overall_score import overall
 from minbert.data.source import DEFAULT_SOURCE, DataSource
 from minbert.encoder.device import matmul_flops_per_second
 from minbert.files import write_json
@@ -136,7 +136,7 @@ def finished_result(fit: Fit, scores: Scores) -> dict[str, Any]:
 
 
 def started_event(ready: Prepared, done: int = 0, notes: tuple[str, ...] = ()) -> Started:
-    datasets = {name: (ready.train[name].examples, ready.dev[name].examples) for name in ready.tasks}
+    datasets = {name: (ready.train[name].dataset, ready.dev[name].dataset) for name in ready.tasks}
     config = ready.model.bert.config
     return Started(
         {name: (len(train), len(dev)) for name, (train, dev) in datasets.items()},

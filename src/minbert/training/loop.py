@@ -12,7 +12,6 @@ from minbert.config.recipe import Optimizer
 from minbert.data.batch import Batch
 from minbert.errors import UserError
 from minbert.model.multitask import Model
-from minbert.training.averages import Average
 from minbert.training.balancers import Balancer
 from minbert.training.balancers.step_losses import losses_by_task, mean_losses
 from minbert.training.distillation import Teachers
@@ -20,6 +19,7 @@ from minbert.training.optim import make_optimizer, set_learning_rates
 from minbert.training.regularizers import Regularizer
 from minbert.training.schedules import Schedule
 from minbert.training.stages import DataLoader, StagePlan
+from minbert.training.weight_averages import Average
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from minbert.config.overall import check_overall
+from minbert.config.overall_terms import check_overall
 from minbert.config.recipe import Recipe
 from minbert.config.schema import build_technique
 from minbert.config.task import Task
@@ -24,7 +24,6 @@ from minbert.errors import UserError
 from minbert.inference.loop import encode_for_task
 from minbert.model.multitask import Model, count_parameters
 from minbert.model.resolve import is_scored
-from minbert.training.averages import AVERAGES, Average
 from minbert.training.balancers import BALANCERS
 from minbert.training.balancers.base import Balancer
 from minbert.training.distillation import Teachers
@@ -32,14 +31,15 @@ from minbert.training.loop import TrainingSetup
 from minbert.training.regularizers import REGULARIZERS, Regularizer
 from minbert.training.schedules import SCHEDULES, Schedule
 from minbert.training.stages import DataLoader, plan_stages
+from minbert.training.weight_averages import AVERAGES, Average
 
 
 @dataclass(frozen=True)
 class Split:
     """The training rows of one task, or its dev rows."""
 
-    examples: Dataset
-    sequences: EncodedTexts
+    dataset: Dataset
+    encoded: EncodedTexts
 
 
 @dataclass(frozen=True)
@@ -73,14 +73,14 @@ def prepare(recipe: Recipe, source: DataSource = DEFAULT_SOURCE) -> Prepared:
 def make_setup(recipe: Recipe, model: Model, tokenizer: Tokenizer, train: Mapping[str, Split]) -> TrainingSetup:
     """The stages, and everything that takes part in them."""
     lengths = {name: model.task(name).max_length for name in train}
-    plans = plan_stages(recipe, {name: len(split.examples) for name, split in train.items()}, lengths)
+    plans = plan_stages(recipe, {name: len(split.dataset) for name, split in train.items()}, lengths)
     loaders = {}
     for name, split in train.items():
         shorter = {plan.max_lengths[name] for plan in plans if name in plan.max_lengths} - {lengths[name]}
-        encoded = {length: encode_for_task(model, name, tokenizer, split.examples.texts, length) for length in shorter}
-        encoded[lengths[name]] = split.sequences
-        assert split.examples.labels is not None
-        loaders[name] = DataLoader(name, encoded, split.examples.labels, recipe.seed)
+        encoded = {length: encode_for_task(model, name, tokenizer, split.dataset.texts, length) for length in shorter}
+        encoded[lengths[name]] = split.encoded
+        assert split.dataset.labels is not None
+        loaders[name] = DataLoader(name, encoded, split.dataset.labels, recipe.seed)
     tasks = {name: model.task(name).task for name in train}
     return TrainingSetup(
         plans,
@@ -100,7 +100,7 @@ def make_teachers(recipe: Recipe, model: Model, train: Mapping[str, Split]) -> d
         number: Teachers(
             stage.distillation,
             tasks,
-            {name: train[name].examples.texts for name in stage.tasks or recipe.tasks if name in tasks},
+            {name: train[name].dataset.texts for name in stage.tasks or recipe.tasks if name in tasks},
             f"{recipe.where}: stage {number}",
         )
         for number, stage in enumerate(recipe.stages)

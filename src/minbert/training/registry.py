@@ -8,11 +8,11 @@ from typing import Any
 
 from minbert.config.schema import describe_type, settings_of
 from minbert.model.resolve import MODEL_FAMILIES
-from minbert.training.averages import AVERAGES
 from minbert.training.balancers import BALANCERS
 from minbert.training.regularizers import REGULARIZERS
 from minbert.training.samplers import SAMPLERS
 from minbert.training.schedules import SCHEDULES
+from minbert.training.weight_averages import AVERAGES
 
 # the setting that names a technique -> its family
 FAMILIES: dict[str, Mapping[str, Callable[..., Any]]] = {

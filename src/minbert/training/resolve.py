@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from minbert.config.overall import overall_as_table, overall_terms
+from minbert.config.overall_terms import overall_as_table, overall_terms
 from minbert.config.recipe import Recipe
 from minbert.config.schema import Spec, expand_spec
 from minbert.config.task import Task

@@ -9,8 +9,8 @@ from minbert.config.task import Task
 from minbert.data.packed import Packed
 from minbert.encoder.bert import Bert, DtypeLinear, Norm, Reads, initialize
 from minbert.encoder.dropout import Dropout
-from minbert.model.pairings.attention import GridAttention
 from minbert.model.pairings.base import Pairing
+from minbert.model.pairings.grid_attention import GridAttention
 
 
 class CrossAttention(Pairing):

@@ -12,8 +12,8 @@ from torch.nn import functional
 from minbert.config.task import Task
 from minbert.data.packed import Grid, Packed
 from minbert.encoder.bert import Bert, DtypeLinear, initialize
-from minbert.model.pairings.attention import GridAttention
 from minbert.model.pairings.base import Pairing
+from minbert.model.pairings.grid_attention import GridAttention
 
 
 class TaskAttention(Pairing):

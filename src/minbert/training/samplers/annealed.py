@@ -4,7 +4,7 @@ From 1 to 0.2: exponent = 1 - 0.8 (e - 1) / (E - 1) in epoch e of E. Stickland a
 """
 
 from minbert.training.samplers.base import StageSizes
-from minbert.training.samplers.weighted import WeightedSampler, size_probabilities
+from minbert.training.samplers.weighted_base import WeightedSampler, size_probabilities
 
 
 class AnnealedSampler(WeightedSampler):

@@ -4,7 +4,7 @@ import numpy as np
 
 from minbert.errors import did_you_mean
 from minbert.training.samplers.base import StageSizes
-from minbert.training.samplers.weighted import WeightedSampler
+from minbert.training.samplers.weighted_base import WeightedSampler
 
 
 class FixedSampler(WeightedSampler):

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from minbert.training.samplers.base import StageSizes
-from minbert.training.samplers.weighted import Probabilities, WeightedSampler, size_probabilities
+from minbert.training.samplers.weighted_base import Probabilities, WeightedSampler, size_probabilities
 
 
 class PrioritizedSampler(WeightedSampler):

@@ -4,7 +4,7 @@ exponent 1: by size; 0.5: by the square root of the size; 0: evenly. Stickland a
 """
 
 from minbert.training.samplers.base import StageSizes
-from minbert.training.samplers.weighted import WeightedSampler, size_probabilities
+from minbert.training.samplers.weighted_base import WeightedSampler, size_probabilities
 
 
 class ProportionalSampler(WeightedSampler):

@@ -1,7 +1,7 @@
 """A task is drawn in proportion to the square root of its number of training examples. Stickland and Murray 2019."""
 
 from minbert.training.samplers.base import StageSizes
-from minbert.training.samplers.weighted import WeightedSampler, size_probabilities
+from minbert.training.samplers.weighted_base import WeightedSampler, size_probabilities
 
 
 class SquareRootSampler(WeightedSampler):

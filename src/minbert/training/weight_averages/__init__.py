@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from minbert.training.averages.base import Average
-from minbert.training.averages.ema import ExponentialMovingAverage
-from minbert.training.averages.swa import StochasticWeightAveraging
+from minbert.training.weight_averages.base import Average
+from minbert.training.weight_averages.ema import ExponentialMovingAverage
+from minbert.training.weight_averages.swa import StochasticWeightAveraging
 
 AVERAGES: dict[str, Callable[..., Average]] = {
     "ema": ExponentialMovingAverage,

@@ -6,7 +6,7 @@ Izmailov et al. 2018, https://arxiv.org/abs/1803.05407
 from typing import Any
 
 from minbert.model.multitask import Model
-from minbert.training.averages.base import Average
+from minbert.training.weight_averages.base import Average
 
 
 class StochasticWeightAveraging(Average):

@@ -4,7 +4,7 @@ It covers about the last 1 / (1 - decay) steps. Polyak and Juditsky 1992 use the
 """
 
 from minbert.model.multitask import Model
-from minbert.training.averages.base import Average
+from minbert.training.weight_averages.base import Average
 
 
 class ExponentialMovingAverage(Average):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from minbert.config.overall import DeclaredOverall, OverallTerm, overall_terms, split_measure
+from minbert.config.overall_terms import DeclaredOverall, OverallTerm, overall_terms, split_measure
 from minbert.config.task import Task
 from minbert.data.metrics import direction
 

@@ -18,10 +18,10 @@ from minbert.comparison.statistics import (
     summarize,
     weighted_sum,
 )
-from minbert.config.overall import DeclaredOverall, split_measure
+from minbert.config.overall_terms import DeclaredOverall, split_measure
 from minbert.config.task import TASK_METRICS, Task
 from minbert.data.metrics import Array, direction
-from minbert.data.overall import overall
+from minbert.data.overall_score import overall
 from minbert.errors import UserError
 from minbert.runs.predictions import DevPredictions, read_dev_predictions
 
