@@ -13,11 +13,11 @@ from torch import Tensor
 from minbert.config.schema import Spec, build_technique
 from minbert.data.packed import Packed
 from minbert.data.pos_tags import POS_TAGS
-from minbert.encoder.bert import CONFIGS, NO_HOOKS, Bert, BertConfig
+from minbert.encoder.bert import CONFIGS, NO_HOOKS, Bert
 from minbert.errors import UserError
 from minbert.model.adapters import ADAPTERS, Adapter
 from minbert.model.adapters.stack import HookStack
-from tests.tiny import tiny_bert
+from tests.tiny import one_head_bert, tiny_bert
 
 # settings that fit the tiny encoder
 SMALL: dict[str, Spec] = {
@@ -98,19 +98,6 @@ def test_adapters_beside_a_layer_are_summed_and_the_others_follow_one_another() 
 # ---- formulas by hand -----------------------------------------------------------------------------------
 
 
-def small(layers: int = 1) -> Bert:
-    return Bert(
-        BertConfig(
-            num_hidden_layers=layers,
-            hidden_size=2,
-            num_attention_heads=1,
-            intermediate_size=4,
-            vocab_size=60,
-            max_position_embeddings=16,
-        )
-    ).eval()
-
-
 def fill(module: Any, **weights: list[list[float]]) -> None:
     for name, value in weights.items():
         target = module.get_parameter(name.replace("__", "."))
@@ -128,7 +115,7 @@ def close(found: Tensor, expected: list[list[float]]) -> None:
 
 def test_pal_is_its_equation() -> None:
     """V^E = (.5, .5), queries = keys = values = V^E h, V^D = (1, -1), GELU at the end."""
-    pal = make({"name": "pal", "size": 1, "heads": 1}, small()).eval()
+    pal = make({"name": "pal", "size": 1, "heads": 1}, one_head_bert()).eval()
     fill(
         pal,
         around__down__weight=[[0.5, 0.5]],
@@ -143,13 +130,13 @@ def test_pal_is_its_equation() -> None:
 
 
 def test_low_rank_is_two_products() -> None:
-    adapter = make({"name": "low_rank", "size": 1}, small())
+    adapter = make({"name": "low_rank", "size": 1}, one_head_bert())
     fill(adapter, layers__0__down__weight=[[0.5, 0.5]], layers__0__up__weight=[[1.0], [-1.0]])
     close(adapter.parallel_branch(0, torch.tensor([[1.0, 3.0]]), packed_of([1])), [[2.0, -2.0]])
 
 
 def test_houlsby_adds_to_what_it_reads() -> None:
-    adapter = make({"name": "houlsby", "size": 1}, small())
+    adapter = make({"name": "houlsby", "size": 1}, one_head_bert())
     for place in ("after_attention", "after_feed_forward"):
         fill(adapter, **{f"{place}__0__down__weight": [[0.5, 0.5]], f"{place}__0__up__weight": [[1.0], [-1.0]]})
     x_TD = torch.tensor([[1.0, 1.0]])
@@ -159,7 +146,7 @@ def test_houlsby_adds_to_what_it_reads() -> None:
 
 def test_lora_changes_queries_and_values_by_alpha_over_r() -> None:
     """A = (1, 1), B = (1, 2), alpha / r = 2: x = (1, 2) gives 2 * (3, 6) more."""
-    adapter = make({"name": "lora", "rank": 1, "alpha": 2.0}, small())
+    adapter = make({"name": "lora", "rank": 1, "alpha": 2.0}, one_head_bert())
     fill(adapter, down__0__weight=[[1.0, 1.0], [1.0, 1.0]], up__0=[[[1.0, 2.0]], [[1.0, 2.0]]])
     found = adapter.on_qkv(0, torch.tensor([[1.0, 2.0]]), torch.tensor([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]]))
     close(found, [[7.0, 14.0, 3.0, 4.0, 11.0, 18.0]])

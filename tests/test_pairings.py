@@ -13,9 +13,9 @@ from torch import Tensor
 from minbert.config.schema import Spec, build_technique
 from minbert.config.task import Task
 from minbert.data.packed import Packed
-from minbert.encoder.bert import CONFIGS, Bert, BertConfig
+from minbert.encoder.bert import CONFIGS, Bert
 from minbert.model.pairings import PAIRINGS, Pairing
-from tests.tiny import tiny_bert
+from tests.tiny import one_head_bert, tiny_bert
 
 PAIR = Task("alike", Path(), kind="score", text=("a", "b"), label="c", range=(0.0, 5.0))
 SINGLE = Task("mood", Path(), kind="score", text=("a",), label="c", range=(0.0, 5.0))
@@ -43,19 +43,6 @@ def identity(pairing: Pairing) -> Pairing:
     return pairing.eval()
 
 
-def one_head() -> Bert:
-    return Bert(
-        BertConfig(
-            num_hidden_layers=1,
-            hidden_size=2,
-            num_attention_heads=1,
-            intermediate_size=4,
-            vocab_size=60,
-            max_position_embeddings=16,
-        )
-    ).eval()
-
-
 HIGH = math.exp(1 / math.sqrt(2)) / (math.exp(1 / math.sqrt(2)) + 1)  # softmax((1, 0) / sqrt 2) = .669762, .330238
 
 
@@ -65,13 +52,13 @@ def close(found: Tensor, expected: list[list[float]]) -> None:
 
 def test_cross_attention_is_its_equation() -> None:
     """One text (1, 0), the other (1, 0) and (0, 1)."""
-    pairing = identity(make("cross_attention", one_head()))
+    pairing = identity(make("cross_attention", one_head_bert()))
     x_TD = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     close(pairing(x_TD, packed_of([1, 2])), [[HIGH, 1 - HIGH], [1, 0], [1, 0]])
 
 
 def test_task_attention_of_single_texts_is_a_weighted_mean_of_their_tokens() -> None:
-    pairing = identity(make("task_attention", one_head(), SINGLE))
+    pairing = identity(make("task_attention", one_head_bert(), SINGLE))
     close(pairing(torch.eye(2), packed_of([2])), [[HIGH, 1 - HIGH], [1 - HIGH, HIGH]])
 
 

@@ -89,3 +89,17 @@ def tiny_backbone(folder: Path, seed: int = 0) -> Path:
     """Write a whole model folder (config.json, model.safetensors, tokenizer.json, vocab.txt); returns it."""
     save_backbone(folder, tiny_bert(seed), tiny_tokenizer(folder))
     return folder
+
+
+def one_head_bert(layers: int = 1) -> Bert:
+    """Of width 2, for formulas that are worked by hand."""
+    return Bert(
+        BertConfig(
+            num_hidden_layers=layers,
+            hidden_size=2,
+            num_attention_heads=1,
+            intermediate_size=4,
+            vocab_size=60,
+            max_position_embeddings=16,
+        )
+    ).eval()

@@ -36,7 +36,7 @@ def attend(
     """
     if kv_TW.device.type != "cpu":
         return attend_with_torch(q_TD, kv_TW, queries, keys, heads, dropout)
-    return Attend.apply(q_TD, kv_TW, queries, keys, heads, dropout, generator)  # type: ignore[no-any-return, no-untyped-call]
+    return Attend.apply(q_TD, kv_TW, (queries, keys), heads, dropout, generator)  # type: ignore[no-any-return, no-untyped-call]
 
 
 class Attend(torch.autograd.Function):
@@ -45,12 +45,12 @@ class Attend(torch.autograd.Function):
         ctx: Any,
         q_TD: Tensor | None,
         kv_TW: Tensor,
-        queries: Grid,
-        keys: Grid,
+        grids: tuple[Grid, Grid],
         heads: int,
         dropout: float,
         generator: DropoutGenerator,
     ) -> Tensor:
+        queries, keys = grids
         output_GD = kv_TW.new_empty(queries.size, kv_TW.shape[1] // (3 if q_TD is None else 2))
         saved: list[Tensor | None] = []
         for here, there, (q_RQK, k_RLK, v_RLK) in operands(q_TD, kv_TW, queries, keys, heads):
@@ -65,7 +65,7 @@ class Attend(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad_TD: Tensor) -> tuple[Tensor | None, Tensor, None, None, None, None, None]:
+    def backward(ctx: Any, grad_TD: Tensor) -> tuple[Tensor | None, Tensor, None, None, None, None]:
         queries, keys, heads, saved = ctx.queries, ctx.keys, ctx.heads, ctx.saved_tensors
         D = grad_TD.shape[1]
         # the query of a padding slot must not contribute to the gradients of keys and values
@@ -91,7 +91,7 @@ class Attend(torch.autograd.Function):
             into[:, :, -2].copy_(split_heads(torch.bmm(d_scores_RQL.transpose(1, 2), q_RQK), heads))
             into[:, :, -1].copy_(split_heads(torch.bmm(dropped_RQL.transpose(1, 2), grad_RQK), heads))
         d_q_TD = None if d_q_GD is None else queries.unpad(d_q_GD)
-        return d_q_TD, keys.unpad(d_kv_GW), None, None, None, None, None
+        return d_q_TD, keys.unpad(d_kv_GW), None, None, None, None
 
 
 def operands(

@@ -22,10 +22,10 @@ class TwoLayerHead(Head):
         self,
         context: HeadContext,
         *,
-        dropout: float = 0.1,
-        features: tuple[str, ...] = ("u", "v", "|u-v|"),
         hidden: int | None = None,
         activation: Literal["relu", "gelu", "tanh"] = "relu",
+        dropout: float = 0.1,
+        features: tuple[str, ...] = ("u", "v", "|u-v|"),
     ) -> None:
         """`hidden`: the width between the layers; by default that of a vector."""
         super().__init__()
