@@ -27,7 +27,7 @@ assert not optional, f"imported by the package, but extras: {optional}"
 """
 SMALL = """
 from pathlib import Path
-from minbert.comparison.trial import most_memory
+from minbert.runs.cost import peak_memory
 from minbert.errors import UserError
 from minbert.files import hold_lock, replace_folder, fsync_path, write_json
 folder = Path(sys.argv[1])
@@ -45,7 +45,7 @@ held.close()
 hold_lock(folder).close()
 (folder / "new").mkdir()
 replace_folder(folder / "new", folder / "old")
-assert most_memory() == 0
+assert peak_memory() == 0
 """
 
 

@@ -18,13 +18,13 @@ import torch
 
 from minbert import files as durable
 from minbert.data import chunks
-from minbert.inference import job, journal
+from minbert.inference import journal, resumable_job
 from minbert.inference.predict_file import FilePrediction
 from minbert.inference.predictor import Predictor
 from minbert.inference.resumable_job import partial_folder, rejects_of
 from tests.faults.critic import critic_of
 
-WRITES = {module.__file__ for module in (durable, job, journal)}
+WRITES = {module.__file__ for module in (durable, resumable_job, journal)}
 ROWS = 40
 
 
