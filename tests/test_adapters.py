@@ -22,8 +22,10 @@ from tests.tiny import one_head_bert, tiny_bert
 # settings that fit the tiny encoder
 SMALL: dict[str, Spec] = {
     "houlsby": {"name": "houlsby", "size": 5},
+    "lhuc": "lhuc",
     "lora": {"name": "lora", "rank": 3},
     "low_rank": {"name": "low_rank", "size": 5},
+    "own_layers": "own_layers",
     "pal": {"name": "pal", "size": 8, "heads": 2},
     "pos_tags": "pos_tags",
     "top_layer": "top_layer",
@@ -59,6 +61,55 @@ def test_a_fresh_adapter_changes_nothing(name: str) -> None:
     with torch.no_grad():
         adapted_TD = bert(packed, hooks=HookStack([make(SMALL[name], bert).eval()]))
         torch.testing.assert_close(adapted_TD, bert(packed))
+
+
+BOTTLENECKS = ("houlsby", "low_rank", "pal")
+
+
+@pytest.mark.parametrize("name", BOTTLENECKS)
+@pytest.mark.parametrize("bias", [False, True])
+def test_a_normal_start_changes_the_vectors_at_once_and_a_zero_start_does_not(name: str, bias: bool) -> None:
+    bert, packed = tiny_bert().eval(), packed_of(LENGTHS)
+    torch.manual_seed(0)
+    spec = SMALL[name]
+    assert isinstance(spec, dict)
+    with torch.no_grad():
+        plain_TD = bert(packed)
+        for start, same in (("zero", True), ("normal", False)):
+            adapter = make({**spec, "start": start, "bias": bias}, bert).eval()
+            assert torch.equal(bert(packed, hooks=HookStack([adapter])), plain_TD) == same
+
+
+@pytest.mark.parametrize("name", BOTTLENECKS)
+def test_every_matrix_of_a_normal_start_is_drawn_as_berts_and_every_bias_is_zero(name: str) -> None:
+    torch.manual_seed(0)
+    adapter = make({"name": name, "size": 96, "start": "normal", "bias": True}, tiny_bert())
+    for parameter in adapter.parameters():
+        # 3,072 numbers or more: their standard deviation is .02 to .0003, one standard deviation
+        expected = 0 if parameter.ndim == 1 else pytest.approx(0.02, abs=0.001)
+        assert parameter.std().item() == expected and abs(parameter.mean().item()) < 0.002
+
+
+@pytest.mark.parametrize("name", BOTTLENECKS)
+def test_the_defaults_draw_the_numbers_they_always_drew(name: str) -> None:
+    """Matrices in the order in which they are made, each first by torch and then by BERT's rule; the last is zero."""
+    spec, bert = SMALL[name], tiny_bert()
+    assert isinstance(spec, dict)
+    size = spec["size"]
+    torch.manual_seed(0)
+    adapter = make(spec, bert)
+    after = torch.get_rng_state()
+    torch.manual_seed(0)
+    downs = []
+    for _ in range({"houlsby": 4, "low_rank": 2, "pal": 1}[name]):
+        down, _ = torch.nn.Linear(32, size, bias=False), torch.nn.Linear(size, 32, bias=False)
+        downs.append(down.weight.data.normal_(std=0.02))
+    if name == "pal":
+        layers = [torch.nn.Linear(size, 3 * size, bias=False) for _ in range(2)]
+        downs += [layer.weight.data.normal_(std=0.02) for layer in layers]
+    found = [each for key, each in adapter.named_parameters() if "up" not in key]
+    assert all(torch.equal(one, other) for one, other in zip(found, downs, strict=True))
+    assert torch.equal(after, torch.get_rng_state())
 
 
 @pytest.mark.parametrize("name", ADAPTERS)
@@ -98,7 +149,7 @@ def test_adapters_beside_a_layer_are_summed_and_the_others_follow_one_another() 
 # ---- formulas by hand -----------------------------------------------------------------------------------
 
 
-def fill(module: Any, **weights: list[list[float]]) -> None:
+def fill(module: Any, **weights: Any) -> None:
     for name, value in weights.items():
         target = module.get_parameter(name.replace("__", "."))
         with torch.no_grad():
@@ -152,6 +203,92 @@ def test_lora_changes_queries_and_values_by_alpha_over_r() -> None:
     close(found, [[7.0, 14.0, 3.0, 4.0, 11.0, 18.0]])
 
 
+def test_the_biases_of_a_pal_are_added_to_both_projections_and_to_queries_keys_and_values() -> None:
+    """One token attends to itself: V^E h + b = 1 + .5, its value 1.5 + .25, and V^D gives (1.75 + 1, -1.75 + 2)."""
+    pal = make({"name": "pal", "size": 1, "heads": 1, "bias": True, "activation": "none"}, one_head_bert()).eval()
+    fill(pal, around__down__weight=[[0.5, 0.5]], around__up__weight=[[1.0], [-1.0]], asking__0__weight=[[1.0]] * 3)
+    fill(pal, around__down__bias=[0.5], around__up__bias=[1.0, 2.0], asking__0__bias=[7.0, 7.0, 0.25])
+    close(pal.parallel_branch(0, torch.tensor([[1.0, 1.0]]), packed_of([1])), [[2.75, 0.25]])
+
+
+def test_a_bottleneck_with_biases() -> None:
+    """GELU(.5 + .5 + .5) = GELU(1.5), then (1, -1) times that plus (10, 20)."""
+    adapter = make({"name": "low_rank", "size": 1, "bias": True, "activation": "gelu"}, one_head_bert())
+    fill(adapter, layers__0__down__weight=[[0.5, 0.5]], layers__0__up__weight=[[1.0], [-1.0]])
+    fill(adapter, layers__0__down__bias=[0.5], layers__0__up__bias=[10.0, 20.0])
+    found = adapter.parallel_branch(0, torch.tensor([[1.0, 1.0]]), packed_of([1]))
+    close(found, [[10 + gelu(1.5), 20 - gelu(1.5)]])
+
+
+def test_lhuc_scales_hidden_units_between_nothing_and_twice() -> None:
+    """2 sigmoid(a): 1 at 0, 2 * 3/4 at ln 3, 2 * 1/4 at -ln 3, almost 0 at -30."""
+    adapter = make("lhuc", one_head_bert())
+    h_TF = torch.tensor([[1.0, 2.0, 3.0, 4.0]])
+    assert torch.equal(adapter.on_hidden(0, h_TF), h_TF)
+    assert torch.equal(adapter.on_hidden(0, h_TF.bfloat16()), h_TF.bfloat16())
+    fill(adapter, amplitudes__0=[0.0, math.log(3), -math.log(3), -30.0])
+    close(adapter.on_hidden(0, h_TF), [[1.0, 3.0, 1.5, 0.0]])
+
+
+def test_scaling_hidden_units_is_scaling_the_columns_of_the_matrix_that_reads_them() -> None:
+    bert, packed = tiny_bert().eval(), packed_of(LENGTHS)
+    lhuc = shaken(make("lhuc", bert))
+    with torch.no_grad():
+        found_TD = bert(packed, hooks=HookStack([lhuc]))
+        for number, layer in enumerate(bert.layers):
+            layer.outer.weight.mul_(2 * torch.sigmoid(lhuc.get_parameter(f"amplitudes.{number}")))
+        torch.testing.assert_close(found_TD, bert(packed))
+
+
+def test_own_layers_take_the_place_of_the_highest() -> None:
+    """With the copy of the last of two layers zeroed but for its last norm, every vector is the bias of that norm."""
+    bert, packed = tiny_bert().eval(), packed_of(LENGTHS)
+    own = make({"name": "own_layers", "layers": 1}, bert).eval()
+    hooks = HookStack([own])
+    with torch.no_grad():
+        plain_TD = bert(packed)
+        assert torch.equal(bert(packed, hooks=hooks), plain_TD)
+        bert.layers[1].norm.bias.fill_(9.0)
+        assert torch.equal(bert(packed, hooks=hooks), plain_TD), "the copy does not follow the shared layer"
+        bert.layers[0].norm.bias.add_(1.0)
+        assert not torch.allclose(bert(packed, hooks=hooks), plain_TD, atol=1e-3), "the layer below is the shared one"
+        for parameter in own.parameters():
+            parameter.zero_()
+        own.get_parameter("layers.0.norm.bias").copy_(torch.arange(32.0))
+        assert torch.equal(bert(packed, hooks=hooks), torch.arange(32.0).expand(sum(LENGTHS), 32))
+
+
+def test_own_layers_leave_no_gradient_in_those_they_replace() -> None:
+    bert = tiny_bert()
+    bert(packed_of(LENGTHS), hooks=HookStack([make({"name": "own_layers", "layers": 1}, bert)])).sum().backward()
+    reached = {name for name, parameter in bert.named_parameters() if parameter.grad is not None}
+    assert reached == {name for name, _ in bert.named_parameters() if name.startswith(("embeddings.", "layers.0."))}
+
+
+def test_other_adapters_work_inside_own_layers() -> None:
+    bert, packed = tiny_bert().eval(), packed_of(LENGTHS)
+    own = make("own_layers", bert).eval()
+    others = [shaken(make(SMALL[name], bert)) for name in ("houlsby", "lhuc", "lora", "low_rank", "pal", "top_layer")]
+    with torch.no_grad():
+        expected_TD = bert(packed, hooks=HookStack(others))
+        for adapters in ([own, *others], [*others, own]):
+            assert torch.equal(bert(packed, hooks=HookStack(adapters)), expected_TD)
+
+
+def test_own_layers_draw_dropout_from_the_encoders_generator_and_none_when_frozen() -> None:
+    bert, packed = tiny_bert(), packed_of(LENGTHS)
+    own = make("own_layers", bert)
+    drawn = bert.dropout_generator.state()
+    with torch.no_grad():
+        plain_TD = bert(packed)
+        bert.dropout_generator.restore(drawn)
+        assert torch.equal(bert(packed, hooks=HookStack([own])), plain_TD)
+        own.requires_grad_(False)
+        assert not any(module.training for module in own.train().modules())
+        own.requires_grad_(True)
+        assert all(module.training for module in own.train().modules())
+
+
 def test_a_copied_top_layer_is_one_more_pass_through_the_last() -> None:
     bert, packed = tiny_bert().eval(), packed_of(LENGTHS)
     top = make({"name": "top_layer", "start": "copy"}, bert).eval()
@@ -180,11 +317,30 @@ def count(spec: Spec, shape: str = "base", matrices_only: bool = True) -> int:
         ("lora", 12 * 2 * 2 * 8 * 768),
         # the seventeen universal tags, and none
         ("pos_tags", 18 * 768),
+        ("own_layers", 12 * 12 * 768**2),
+        ({"name": "own_layers", "layers": 3}, 3 * 12 * 768**2),
     ],
     ids=str,
 )
 def test_adapters_on_bert_base_have_the_sizes_of_the_reports(spec: Spec, expected: int) -> None:
     assert count(spec) == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "matrices", "vectors"),
+    [
+        # V^E, V^D, and query, key and value of each layer
+        ({"name": "pal", "bias": True}, 1_811_520, 204 + 768 + 12 * 3 * 204),
+        ({"name": "low_rank", "bias": True}, 3_760_128, 12 * (204 + 768)),
+        ({"name": "houlsby", "bias": True}, 7_520_256, 12 * 2 * (204 + 768)),
+        ({"name": "pal", "start": "normal"}, 1_811_520, 0),
+        ("lhuc", 0, 12 * 3072),
+        ("own_layers", 84_934_656, 12 * 9_984),
+    ],
+    ids=str,
+)
+def test_biases_and_other_vectors_are_counted_beside_the_matrices(spec: Spec, matrices: int, vectors: int) -> None:
+    assert (count(spec), count(spec, matrices_only=False)) == (matrices, matrices + vectors)
 
 
 def test_three_pals_make_bert_base_a_twentieth_larger() -> None:
@@ -212,6 +368,9 @@ def test_a_top_layer_has_its_biases_and_norms_too() -> None:
         ({"name": "low_rank", "size": 0}, "size 0 is not at least 1"),
         ({"name": "lora", "matrices": ["output"]}, "matrices from query, key, value"),
         ({"name": "top_layer", "layers": 0}, "layers 0 is not at least 1"),
+        ({"name": "own_layers", "layers": 0}, "layers 0 is not between 1 and 2, the number of layers of the encoder"),
+        ({"name": "own_layers", "layers": 3}, "layers 3 is not between 1 and 2"),
+        ({"name": "pal", "start": "random"}, "'zero' or 'normal'"),
     ],
 )
 def test_impossible_sizes_are_refused(spec: Spec, message: str) -> None:

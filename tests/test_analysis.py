@@ -21,13 +21,15 @@ from minbert.analysis.dev_rows import describe_rows, gold_similarity
 from minbert.analysis.disagreement import find_disagreement
 from minbert.analysis.hardest_rows import hardest_rows
 from minbert.analysis.intervals import score_interval, wilson_interval
-from minbert.analysis.leaks import TrainingRows, find_leaks, index_training_rows, read_training
+from minbert.analysis.leaks import TrainingRows, find_leaks, read_training
 from minbert.analysis.regression import analyze_regression
 from minbert.analysis.row_tags import ROW_TAGS, tag_rows
 from minbert.analysis.slices import Slice, slice_rows
 from minbert.config.task import Task, read_task
 from minbert.data.dataset import Dataset
+from minbert.data.leaks import index_training_rows
 from minbert.data.metrics import classify_scores, pearson
+from minbert.data.text_keys import example_keys
 from minbert.errors import UserError
 from minbert.files import sha256
 from minbert.runs.directory import read_run
@@ -411,7 +413,10 @@ def test_leaks_ignore_case_and_the_order_of_a_pair() -> None:
     texts = [("Who am I?", "Who is he?"), ("Where?", "Who am I?"), ("When?", "Why?"), ("How?", "How so?")]
     rows = dev_predictions(QUORA, texts, [1, 0, 0, 0], confident([1, 1, 0, 1], 2))
     training = TrainingRows(
-        {"quora": index_training_rows([["who is he", "x"], ["WHO AM I", "y"]]), "sst": index_training_rows([["How!"]])},
+        {
+            "quora": index_training_rows(example_keys([["who is he", "x"], ["WHO AM I", "y"]])),
+            "sst": index_training_rows(example_keys([["How!"]])),
+        },
         ("missing",),
     )
     found, leaked = find_leaks(rows, training)

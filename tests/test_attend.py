@@ -145,7 +145,7 @@ def test_moving_to_a_device_keeps_every_field() -> None:
 
 
 def test_selected_tokens_keep_every_field() -> None:
-    first, second = full_packed().halves()
+    first, second = (full_packed().sequences(torch.arange(4) // 2 == half) for half in (0, 1))
     assert {name: value.tolist() for name, value in first.tensors().items()} == {
         "ids_T": [100, 101, 102, 103, 104],
         "segments_T": [0, 1, 0, 1, 0],
@@ -167,6 +167,6 @@ def test_selected_tokens_keep_every_field() -> None:
 
 
 def test_fields_that_are_not_set_stay_so() -> None:
-    first, _ = packed_of([2, 2]).halves()
+    first = packed_of([2, 2]).sequences(torch.tensor([True, False]))
     assert first.masked_M is None and first.tags_T is None
     assert packed_of([2, 2]).to(torch.device("meta")).tags_T is None

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 
 from minbert.config.recipe import TaskPlan
 from minbert.config.task import Task
-from minbert.data import chunks
-from minbert.data import readers as columns
+from minbert.data import chunks, csv_rows
 from minbert.data.readers import ColumnReader, read_columns
 from minbert.data.tokenizer import Tokenizer
 from minbert.errors import UserError
@@ -405,7 +404,8 @@ def covered_by(lines: list[str], line: int, fields: int) -> int:
 @given(body=HOSTILE)
 def test_what_csv_reads_without_complaint_is_read_the_same(tmp_path: Path, body: str) -> None:
     path = tmp_path / "rows.csv"
-    path.write_bytes(("a,b\n" + body).encode("utf-8", "surrogateescape"))
+    # the mark says UTF-8: without it, a file of bad bytes only is Windows-1252
+    path.write_bytes(("\ufeffa,b\n" + body).encode("utf-8", "surrogateescape"))
     try:
         expected = [row for row in csv.reader(io.StringIO(body, newline=""), strict=True) if row]
     except csv.Error:
@@ -438,7 +438,7 @@ def test_many_broken_quotes_are_many_rejects(tmp_path: Path) -> None:
 def test_a_quote_that_is_never_closed_takes_little_memory_and_one_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("minbert.data.readers.LONGEST_FIELD", 1000)
+    monkeypatch.setattr(csv_rows, "LONGEST_FIELD", 1000)
     path = tmp_path / "rows.csv"
     path.write_text('id,review\n1,"open\n' + "".join(f"{i},film\n" for i in range(2, 1000)))
     rows = ColumnReader(path, ["review"], "id")
@@ -450,7 +450,7 @@ def test_a_quote_that_is_never_closed_takes_little_memory_and_one_row(
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
 def test_a_line_that_is_too_long_is_one_row(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns, "LONGEST_LINE", 100)
+    monkeypatch.setattr(csv_rows, "LONGEST_LINE", 100)
     path = tmp_path / f"rows.{ending}"
     lines = ["review", "good", "x" * 500, '"open', "y" * 300, "fine", "z" * 100]
     if ending == "jsonl":

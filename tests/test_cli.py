@@ -154,8 +154,8 @@ def test_square_brackets_of_the_users_are_shown_as_they_are(minbert: Minbert, ti
     task = tmp_path / "films.toml"
     task.write_text(task.read_text() + 'dev = "dev.csv"\n')
     said = minbert("check", recipe, "--set", f"backbone={tiny}")
-    assert said.code == 0 and "[/b] 50.0%" in said.out and "[no] 50.0%" in said.out
-    assert "4 dev rows occur in the training data" in said.out
+    assert said.code == 1 and "[/b] 50.0%" in said.out and "[no] 50.0%" in said.out
+    assert "4 of 4 dev rows are also training rows" in said.out and "[math]x[/math] film 0" in said.out
     assert minbert("train", recipe, "--out", tmp_path / "run", "--set", f"backbone={tiny}").code == 0
     said = minbert("predict", tmp_path / "run", "films", "[/i]")
     assert "[/b]" in said.out and "[no]" in said.out
@@ -422,3 +422,32 @@ def test_what_show_prints_is_a_recipe(minbert: Minbert, tiny: Path, tmp_path: Pa
     shown.write_text(minbert("show", "demo", "--set", f"backbone={tiny}").out, encoding="utf-8")
     said = minbert("check", shown)
     assert said.code == 0, said.err
+
+
+def test_show_knows_the_sizes_and_deviations_of_a_report_without_its_weights(minbert: Minbert) -> None:
+    said = minbert("show", "papers/e-adaptation/top-layer", "--json")
+    assert said.code == 0, said.err
+    found = json.loads(said.out)
+    assert found["encoder"] == 109_482_240
+    assert found["recipe"]["deviations"]["encoder"].startswith("The report's adaptation methods freeze BERT")
+    said = minbert("show", "papers/e-adaptation/top-layer")
+    assert "Where it departs from its source" in said.err and "- curriculum: The report does not say" in said.err
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ('defaults.shared_layer={name="x",dropout=2}', "'dropout' is at least 0 and below 1, not 2"),
+        ('defaults.shared_layer={name=""}', "'name' is not empty"),
+        ("optimizer.algorithm=AdamW", "Did you mean 'adamw'?"),
+        ("selection.keep=newest", "'best' or 'last'"),
+        ("stages.0.max_rows_per_task=third", "'smallest' or 'second_largest'"),
+    ],
+)
+def test_wrong_values_of_a_recipe_are_named(minbert: Minbert, setting: str, reason: str) -> None:
+    said = minbert("show", "demo", "--set", setting)
+    assert said.code == 2 and reason in said.err
+
+
+def test_optimizers_are_listed_under_their_common_name(minbert: Minbert) -> None:
+    assert minbert("techniques", "optimizer").out == minbert("techniques", "algorithm").out != ""

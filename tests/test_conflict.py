@@ -164,7 +164,7 @@ def test_a_resumed_run_writes_what_an_uninterrupted_one_writes(tiny: Path, tmp_p
     run_all(recipe, whole)
     # two looks after steps, then one after each task's gradient: stopped at the second
     with pytest.raises(Stopped):
-        list(start_run(recipe, parts, stop_requested=asked_after(3)))
+        list(start_run(recipe, parts, controls=False, stop_requested=asked_after(3)))
     # all three of these, then one after each task's rows: stopped at the second
     with pytest.raises(Stopped):
         list(resume_run(parts, stop_requested=asked_after(4)))

@@ -109,7 +109,7 @@ def test_the_kind_of_number_stays(dtype: torch.dtype) -> None:
 
 @pytest.mark.parametrize("rate", [-0.1, 1.0, 1.5, float("nan")])
 def test_impossible_rates_are_refused(rate: float) -> None:
-    with pytest.raises(ValueError, match="not between 0 and 1"):
+    with pytest.raises(ValueError, match="not at least 0 and below 1"):
         Dropout(rate, DropoutGenerator(0))
 
 

@@ -380,6 +380,8 @@ def test_a_combination_that_makes_no_sense_is_refused_by_name(task: Task, plan: 
 @pytest.mark.parametrize("task", [read_task("sst"), classes(2), SCORE], ids=lambda task: task.name)
 def test_every_pairing_pooling_and_kind_of_task_fit_together(task: Task, pairing: str, pooling: str) -> None:
     parts = TaskModule(BERT, task, TaskPlan(pairing=pairing, pooling=pooling), "x.toml")
-    two = task.paired and parts.layout == "bi_encoder"
-    output_BO = parts(random(sum(LENGTHS), 8), packed_of(LENGTHS))
-    assert output_BO.shape == (2 if two else 4, parts.loss.num_outputs)
+    # six sequences are as many examples, or pairs of two or three sequences each
+    lengths = [*LENGTHS, 4, 2]
+    each = {"bi_encoder": 2, "combined": 3}.get(parts.layout, 1) if task.paired else 1
+    output_BO = parts(random(sum(lengths), 8), packed_of(lengths))
+    assert output_BO.shape == (6 // each, parts.loss.num_outputs)

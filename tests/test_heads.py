@@ -50,6 +50,18 @@ def test_difference_turns_its_sign_with_the_order() -> None:
     assert head(U, V).tolist() == [[-29 + 0.5]] and head(V, U).tolist() == [[29 + 0.5]]
 
 
+def test_difference_drops_out_of_each_vector_before_it_subtracts() -> None:
+    head = head_of({"name": "difference", "dropout": 0.5}, width=64)
+    put_layer(head.output, [[1.0] * 64], [0.0])
+    ones = torch.ones(200, 64)
+    # drop(u) - drop(v) of equal vectors is 2, 0 or -2 in each place; drop(u - v) would be 0 in all
+    found = head(ones, ones)
+    assert found.any() and (found % 2 == 0).all()
+    # each place has variance 2 (of 2 Bernoulli(1/2) - 1 twice), so a sum of 64 has 128
+    assert 100 < float(found.detach().var()) < 160
+    assert not head.eval()(ones, ones).any()
+
+
 def test_normed_is_norm_then_relu_then_linear() -> None:
     head = head_of({"name": "normed", "dropout": 0}, width=1)
     put_layer(head.output, [[1.0, 10.0, 100.0]], [0.5])
@@ -98,6 +110,17 @@ def test_cosine_drops_out_of_the_vectors_only_while_training() -> None:
     u, v = random(8, 64, seed=1), random(8, 64, seed=2)
     assert not torch.equal(head(u, v), head(u, v))
     assert close(head.eval()(u, v), head_of("cosine", width=64)(u, v))
+
+
+def test_dropout_on_the_cosine_makes_it_0_or_larger() -> None:
+    head = head_of({"name": "cosine", "dropout": 0.3, "dropout_on": "cosine", "scaling": "raw"}, width=2)
+    u, v = U.expand(500, 2), V.expand(500, 2)
+    found = head(u, v)
+    cosine = 6 / math.sqrt(85)
+    dropped = found == 0
+    assert close(found[~dropped], torch.full((int((~dropped).sum()),), cosine / 0.7), within=1e-5)
+    assert 0.2 < float(dropped.float().mean()) < 0.4
+    assert close(head.eval()(U, V), [[cosine]])
 
 
 def identity(layer: nn.Linear) -> None:

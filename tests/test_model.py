@@ -10,13 +10,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from minbert.config.recipe import Stage, TaskPlan
+from minbert.config.recipe import SharedLayerPlan, Stage, TaskPlan
 from minbert.config.schema import Spec
 from minbert.config.task import Task
 from minbert.data.batch import collate, encode_texts
 from minbert.errors import UserError
 from minbert.inference.saved_model import load_model, save_model
 from minbert.model.multitask import Model
+from minbert.model.shared_layers import SharedLayer
 from tests.tiny import tiny_bert, tiny_tokenizer
 
 TASKS = {
@@ -70,6 +71,52 @@ def test_tasks_that_write_the_same_name_share_a_layer(tmp_path: Path) -> None:
         model.shared["shared_pairs"].linear.weight.mul_(2)
     after = {name: answers(model, name, tmp_path) for name in TASKS}
     assert [torch.equal(before[name], after[name]) for name in TASKS] == [True, False, False]
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_a_shared_layer_may_make_one_vector_of_the_two_of_a_pair(symmetric: bool, tmp_path: Path) -> None:
+    """Report A: ReLU(Dropout(W [u, v] + b)), then a head for one vector."""
+    layer = SharedLayerPlan(name="pairs", vectors="concatenated", dropout_place="after", dropout=0.3)
+    plan = TaskPlan(pairing="bi_encoder", shared_layer=layer, symmetric=symmetric)
+    model = model_of(same=plan, alike=plan)
+    assert model.counts()["shared pairs"] == 2 * 32 * 32 + 32
+    # the head reads one vector
+    assert model.counts()["alike"] == 32 + 1
+    apart = model_of(alike=TaskPlan(pairing="bi_encoder", head="linear"))
+    apart.bert.load_state_dict(model.bert.state_dict())
+    sequences = encode_texts(tiny_tokenizer(tmp_path), TEXTS, "bi_encoder", 32).pack(np.arange(3))
+    u, v = apart.eval().task("alike").pooling(apart.bert(sequences), sequences).chunk(2)
+    shared, head = model.shared["shared_pairs"].linear, model.task("alike").head
+    orders = [(u, v), (v, u)] if symmetric else [(u, v)]
+    expected = torch.stack([head.eval()(shared(torch.cat(each, 1)).relu()) for each in orders]).mean(0)
+    assert torch.allclose(answers(model, "alike", tmp_path), expected, atol=1e-6)
+
+
+def test_the_dropout_of_a_shared_layer_is_before_or_after_its_linear_layer() -> None:
+    bert = tiny_bert()
+    layers = [
+        SharedLayer(bert, SharedLayerPlan(name="x", dropout=0.5, dropout_place=place)) for place in ("before", "after")
+    ]
+    for layer in layers:
+        torch.nn.init.zeros_(layer.linear.weight)
+        torch.nn.init.ones_(layer.linear.bias)
+    before, after = (layer(torch.ones(50, 32)) for layer in layers)
+    # W drop(x) + 1 = 1, drop(W x + 1) = 0 or 2
+    assert (before == 1).all() and set(after.unique().tolist()) == {0.0, 2.0}
+
+
+def test_a_layer_of_two_vectors_needs_two() -> None:
+    with pytest.raises(UserError, match="concatenates two vectors, but there is only one per example"):
+        model_of(same=TaskPlan(shared_layer=SharedLayerPlan(name="x", vectors="concatenated")))
+
+
+def test_a_frozen_encoder_drops_nothing_out_unless_the_stage_says_so() -> None:
+    model = model_of(same=TaskPlan())
+    for trainable, frozen_dropout, drops in (("all", False, True), ("heads", False, False), ("heads", True, True)):
+        model.set_trainable(trainable, frozen_dropout)
+        model.train()
+        assert {layer.dropout.training for layer in model.bert.layers} == {drops}
+        assert model.task("same").head.training
 
 
 MEET = {"name": "cross_attention", "shared": "meet", "heads": 2}
@@ -141,7 +188,10 @@ def test_what_is_shared_is_one_tensor_after_saving_and_loading(tmp_path: Path) -
             "is cross_attention (heads = 4, dropout = 0.3, residual = False) here, "
             "but cross_attention (heads = 2, dropout = 0.3, residual = False) in task 'same'",
         ),
-        (TaskPlan(shared_layer="meet"), "is a layer before the head here, but cross_attention (heads = 2"),
+        (
+            TaskPlan(shared_layer="meet"),
+            "is a layer before the head (dropout = 0.1, dropout_place = before, vectors = each) here, but cross_att",
+        ),
     ],
 )
 def test_one_name_for_two_layers_is_refused(plan: TaskPlan, reason: str) -> None:

@@ -6,6 +6,7 @@ B examples, T tokens, M asked for, D width, V words.
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from minbert.config.schema import build_technique
 from minbert.config.task import Task
 from minbert.data.batch import Batch, encode_texts
 from minbert.data.packed import Packed
-from minbert.encoder.bert import NO_HOOKS, SpecialTokens
+from minbert.encoder.bert import NO_HOOKS, EncoderHooks, SpecialTokens
 from minbert.encoder.dropout import Dropout, DropoutGenerator, dropout_rate
 from minbert.errors import UserError
 from minbert.model.heads.base import HeadContext
@@ -141,7 +142,7 @@ def test_not_knowing_any_word_costs_the_logarithm_of_the_vocabulary() -> None:
 def test_a_text_twice_gives_two_vectors_that_only_dropout_tells_apart(tmp_path: Path) -> None:
     text, bert = tiny_tokenizer(tmp_path), tiny_bert()
     packed = encode_texts(text, (["a good film", "the dog"],), "simcse", 32).pack(np.arange(2))
-    first, second = packed.halves()
+    first, second = (packed.sequences(torch.arange(4) // 2 == half) for half in (0, 1))
     assert torch.equal(first.ids_T, second.ids_T) and first.lengths_S.tolist() == second.lengths_S.tolist()
     for rates, training in (((), True), ((0.1, 0.5), True), ((), False)):
         pairing = SimCse(bert, FIVE, rates=rates).train(training)
@@ -157,6 +158,39 @@ def test_each_pass_drops_at_a_rate_of_its_own() -> None:
     with dropout_rate(both, 0.5):
         assert (part.rate, still.rate) == (0.5, 0.0)
     assert part.rate == 0.1
+
+
+@pytest.mark.parametrize("rate_per", ["pass", "sentence"])
+def test_every_pass_or_every_sentence_has_a_dropout_rate_of_its_own(rate_per: Any) -> None:
+    """The rate of a sentence shows in how many of its embeddings are 0 after the embeddings' dropout."""
+    bert = tiny_bert()
+    lengths = torch.full((80,), 30)
+    packed = Packed(torch.randint(5, 20, (2400,)), torch.zeros(2400, dtype=torch.int64), lengths)
+    seen: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    class Watch(EncoderHooks):
+        def on_embeddings(self, x_TD: torch.Tensor, packed: Packed) -> torch.Tensor:
+            seen.append((packed.ids_T, x_TD))
+            return x_TD
+
+    pairing = SimCse(bert, FIVE, rates=(0.1, 0.6), rate_per=rate_per)
+    bert.train()
+    pairing.encode(bert, packed, "all", Watch())
+    rates = sorted(round(float(part.eq(0).float().mean()), 1) for _, x_TD in seen for part in x_TD.split(30))
+    assert set(rates) <= {0.1, 0.6} and len(rates) == 80
+    # by pass each half has one rate, by sentence about half of them have each
+    assert rates.count(0.1) in (0, 40, 80) if rate_per == "pass" else 20 < rates.count(0.1) < 60
+
+
+@pytest.mark.parametrize("reads", ["all", "first"])
+def test_sentences_with_their_own_rates_come_back_in_order(reads: Any, tmp_path: Path) -> None:
+    text, bert = tiny_tokenizer(tmp_path), tiny_bert()
+    texts = ["a good film", "the dog", "a", "good dog runs", "film"]
+    packed = encode_texts(text, (texts,), "simcse", 32).pack(np.arange(5))
+    pairing = SimCse(bert, FIVE, rates=(1e-9, 2e-9, 3e-9), rate_per="sentence")
+    bert.train()
+    # at such rates nothing is dropped
+    assert torch.allclose(pairing.encode(bert, packed, reads, NO_HOOKS), bert.eval()(packed, reads), atol=1e-6)
 
 
 # ---- in a run -------------------------------------------------------------------------------------------

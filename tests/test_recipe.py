@@ -137,9 +137,8 @@ def test_a_recipe_written_down_with_every_default_is_the_same_recipe(here: Path)
         sampler = "round_robin"
         [optimizer]
         head_learning_rate = 1
-        betas = [0.9, 0.98]
+        algorithm = { name = "adamw", betas = [0.9, 0.98], implementation = "minbert" }
         schedule = "cosine"
-        implementation = "minbert"
         [selection]
         patience = 3
         eval_rows = 100
@@ -150,7 +149,9 @@ def test_a_recipe_written_down_with_every_default_is_the_same_recipe(here: Path)
     )
     assert recipe.stages[0] == Stage(tasks=("sst",), trainable="heads", epochs=2, learning_rate=0.001)
     assert recipe.optimizer == Optimizer(
-        head_learning_rate=1.0, betas=(0.9, 0.98), schedule="cosine", implementation="minbert"
+        algorithm={"name": "adamw", "betas": [0.9, 0.98], "implementation": "minbert"},
+        head_learning_rate=1.0,
+        schedule="cosine",
     )
     assert recipe.selection == Selection(patience=3, eval_rows=100)
     assert recipe.overall == {"sst.accuracy": 1.0, "sts.pearson": OverallTerm(weight=0.5, transform="zero_to_one")}
@@ -191,7 +192,7 @@ pairing = "bi_encoder"
 [optimizer]
 learning_rate = 1e-4
 warmup_ratio = 0.2
-betas = [0.8, 0.9]
+algorithm = { betas = [0.8, 0.9], eps = 1e-6 }
 [[stages]]
 epochs = 1
 [[stages]]
@@ -205,9 +206,12 @@ def child(text: str, *overrides: str) -> Recipe:
 
 
 def test_tables_are_merged_and_lists_replaced(here: Path) -> None:
-    recipe = child("seed = 2\n[optimizer]\nwarmup_ratio = 0\nbetas = [0.5, 0.6]\n[[stages]]\nepochs = 5\n")
+    recipe = child(
+        "seed = 2\n[optimizer]\nwarmup_ratio = 0\nalgorithm = { betas = [0.5, 0.6] }\n[[stages]]\nepochs = 5\n"
+    )
     assert (recipe.about, recipe.seed) == ("base", 2)
-    assert recipe.optimizer == Optimizer(learning_rate=1e-4, warmup_ratio=0.0, betas=(0.5, 0.6))
+    algorithm = {"name": "adamw", "betas": [0.5, 0.6], "eps": 1e-6}
+    assert recipe.optimizer == Optimizer(algorithm=algorithm, learning_rate=1e-4, warmup_ratio=0.0)
     assert recipe.stages == (Stage(epochs=5),)
     assert list(recipe.tasks) == ["sst", "sts", "quora"]
 
@@ -384,13 +388,12 @@ def test_a_bad_override_says_what_is_wrong(here: Path, override: str, reason: st
         (SST + 'poolling = "cls"', "unknown setting 'poolling' of task 'sst'. Did you mean 'pooling'?"),
         (SST + '[defaults]\npoolling = "cls"', "unknown setting 'poolling' of 'defaults'. Did you mean 'pooling'?"),
         (SST + "[[stages]]\nepoch = 1", "unknown setting 'epoch' of stage 0. Did you mean 'epochs'?"),
-        (SST + "[optimizer]\neps_ = 1", "unknown setting 'eps_' of 'optimizer'. Did you mean 'eps'?"),
+        (SST + "[optimizer]\nalgoritm = 'sgd'", "unknown setting 'algoritm' of 'optimizer'. Did you mean 'algorithm'?"),
         (SST + "[selection]\neval_row = 1", "unknown setting 'eval_row' of 'selection'. Did you mean 'eval_rows'?"),
         ("seed = 'one'\n" + SST, "setting 'seed' of the recipe should be a whole number, not 'one'."),
         ("seed = -1\n" + SST, "the recipe: 'seed' is at least 0"),
         ("", "the recipe: names no tasks"),
         ("tasks = []", "the recipe: names no tasks"),
-        ("stages = []\n" + SST, "the recipe: has no stages"),
         ('["tasks"."a/b"]', "the recipe: 'a/b' is not a task name: use letters, digits, - and _, and not 'name'"),
         ("[tasks.name]", "the recipe: 'name' is not a task name: use letters, digits, - and _, and not 'name'"),
         ("tasks = { sst = 3 }", "'tasks.sst' should be a table."),
@@ -432,9 +435,6 @@ def test_an_optimizer_that_cannot_learn_is_refused(here: Path) -> None:
         "warmup_ratio = 1": "0 <= warmup_ratio < 1",
         "max_grad_norm = -1": "max_grad_norm >= 0",
         "gradient_accumulation_steps = 0": "gradient_accumulation_steps >= 1",
-        "betas = [0.9]": "two betas, 0 <= beta < 1",
-        "betas = [0.9, 1.5]": "two betas, 0 <= beta < 1",
-        "eps = 0": "eps > 0",
     }.items():
         assert refusal(f"{SST}[optimizer]\n{line}") == f"x.toml: 'optimizer': needs {rule}"
 

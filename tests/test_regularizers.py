@@ -50,6 +50,9 @@ PLANS = {
     "adapters apart": ("alike", TaskPlan(adapters=({"name": "lora", "rank": 2},), pairing="bi_encoder")),
 }
 PLAIN = TaskPlan()
+# what soft_sharing needs of its task and of the neighbour; the layer below stays shared
+OWN: Spec = {"name": "own_layers", "layers": 1}
+OWN_LAYERS = TaskPlan(adapters=(OWN,))
 # both KLs between (1/2, 1/2) and (3/4, 1/4): a quarter of the difference of their log-odds, ln 3
 APART = math.log(3) / 4
 
@@ -59,14 +62,13 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
     return tiny_tokenizer(tmp_path_factory.mktemp("text"))
 
 
-def model_of(task: str, plan: TaskPlan, dropout: float = 0.1) -> Model:
+def model_of(task: str, plan: TaskPlan, dropout: float = 0.1, neighbour: TaskPlan = PLAIN) -> Model:
     """A small real model of the task and of a neighbour."""
     config = replace(tiny_config(), hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout)
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        model = Model(
-            tiny_bert(config=config), {task: TASKS[task], "mood_": TASKS["mood"]}, {task: plan, "mood_": PLAIN}, ""
-        )
+        plans = {task: plan, "mood_": neighbour}
+        model = Model(tiny_bert(config=config), {task: TASKS[task], "mood_": TASKS["mood"]}, plans, "")
     with torch.no_grad():
         # scores in the middle of their range, where they can go both ways
         for name, parameter in model.task(task).head.named_parameters():
@@ -126,7 +128,7 @@ def answer_always(model: Model, task: str, *logits: float) -> None:
 
 # ---- every one of them ----------------------------------------------------------------------------------
 
-TOGETHER = ["mixout", "r_drop", "smart", "towards_start"]
+TOGETHER = ["mixout", "r_drop", "smart", "soft_sharing", "towards_start"]
 
 
 @pytest.mark.parametrize("where", PLANS)
@@ -135,7 +137,11 @@ def test_it_adds_to_the_loss_of_its_task_and_teaches_its_weights_and_no_others(
     names: list[str], where: str, tokenizer: Tokenizer
 ) -> None:
     task, plan = PLANS[where]
-    model = model_of(task, plan)
+    shares = "soft_sharing" in names
+    if shares:
+        plan = replace(plan, adapters=(OWN, *plan.adapters))
+    neighbour = OWN_LAYERS if shares else PLAIN
+    model = model_of(task, plan, neighbour=neighbour)
     regularizers = [make(name, model, task) for name in names]
     shake(model)
     batch = batch_of(model, task, tokenizer)
@@ -144,17 +150,21 @@ def test_it_adds_to_the_loss_of_its_task_and_teaches_its_weights_and_no_others(
     assert all(parameter.grad is None for parameter in model.parameters()), "nothing is left behind before the way back"
     loss.backward()
     reached = {name for name, parameter in model.named_parameters() if parameter.grad is not None}
-    bare = model_of(task, plan)
+    bare = model_of(task, plan, neighbour=neighbour)
     bare.loss(batch).backward()
     expected = {name for name, parameter in bare.named_parameters() if parameter.grad is not None}
     # the pull to the start is on all of the encoder, its pooler too
     everything = {name for name in dict(model.named_parameters()) if name.startswith("bert.")}
-    assert reached == (expected | everything if "towards_start" in names else expected)
+    # tasks that share softly pull each other's layers
+    neighbours = {name for name in dict(model.named_parameters()) if name.startswith("parts.task_mood_.adapters.")}
+    assert bool(neighbours) == shares
+    assert reached == expected | neighbours | (everything if "towards_start" in names else set())
 
 
 @pytest.mark.parametrize("spec", [*REGULARIZERS, {"name": "smart", "bregman": 1.0, "masks": "same"}], ids=str)
 def test_its_memory_lets_another_go_on_in_its_place(spec: Spec, tokenizer: Tokenizer) -> None:
-    model = model_of("same", PLAIN)
+    plan = OWN_LAYERS if spec == "soft_sharing" else PLAIN
+    model = model_of("same", plan, neighbour=plan)
     batch = batch_of(model, "same", tokenizer)
     first = make(spec, model, "same")
     for seed in range(2):
@@ -189,7 +199,8 @@ def test_what_goes_on_does_not_change_what_was_saved() -> None:
 @pytest.mark.parametrize("name", REGULARIZERS)
 def test_it_can_be_checked_on_a_model_without_numbers(name: str) -> None:
     with empty_weights():
-        model = Model(Bert(tiny_config()), {"same": TASKS["same"]}, {"same": PLAIN}, "test")
+        tasks = {name: TASKS[name] for name in ("same", "mood")}
+        model = Model(Bert(tiny_config()), tasks, dict.fromkeys(tasks, OWN_LAYERS), "test")
     assert make(name, model, "same").task == "same"
 
 
@@ -213,6 +224,7 @@ def test_what_answers_nothing_has_no_answers_to_compare(name: str) -> None:
         ({"name": "smart", "masks": "old"}, "'new' or 'same'"),
         ({"name": "r_drop", "weight": 0}, "weight 0.0 is not above 0"),
         ({"name": "towards_start", "weight": -1}, "weight -1.0 is not above 0"),
+        ({"name": "soft_sharing", "weight": 0.0}, "weight 0.0 is not above 0"),
         ({"name": "mixout", "rate": 1.0}, "rate 1.0 is not between 0 and 1"),
     ],
 )

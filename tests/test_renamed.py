@@ -6,7 +6,7 @@ import pytest
 
 from minbert.config.loading import read_recipe
 from minbert.config.recipe import Optimizer, Recipe, Selection, Stage, TaskPlan
-from minbert.config.renamed import RENAMED_SETTINGS, RENAMED_TECHNIQUES
+from minbert.config.renamed import MOVED_TO_ALGORITHM, RENAMED_SETTINGS, RENAMED_TECHNIQUES
 from minbert.config.schema import settings_of
 from minbert.config.task import Task, read_task
 from minbert.errors import UserError
@@ -81,6 +81,20 @@ def test_an_old_technique_names_the_new_one(
 def test_the_old_mix_names_the_table_overall(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = refusal(tmp_path, monkeypatch, '[tasks.sst]\n[selection]\nmix = { "sst.accuracy" = 1 }\n')
     assert said == "recipe.toml: 'selection.mix' is now the table [overall], which ranks and selects models."
+
+
+@pytest.mark.parametrize(("old", "new"), MOVED_TO_ALGORITHM.items())
+def test_a_setting_of_adamw_names_its_new_place(
+    old: str, new: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert old not in settings_of(Optimizer) and new in settings_of(FAMILIES["algorithm"]["adamw"])
+    expected = (
+        f"recipe.toml: 'optimizer.{old}' is now a setting of the algorithm: "
+        f'write algorithm = {{ name = "adamw", {new} = ... }} in [optimizer].'
+    )
+    text, override = PLACES[Optimizer]
+    assert refusal(tmp_path, monkeypatch, text.format(old, 1)) == expected
+    assert refusal(tmp_path, monkeypatch, "[tasks.sst]\n", override.format(old, 1)) == expected
 
 
 def test_a_name_that_is_old_elsewhere_is_just_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

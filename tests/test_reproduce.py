@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from minbert.comparison import budget
-from minbert.comparison.budget import count_draws, draw_seconds, fraction_for_seconds, shortened, time_draws
+from minbert.comparison.budget import fraction_for_seconds, shortened
 from minbert.comparison.engines.local import LocalEngine
 from minbert.comparison.published import PublishedRow, choose_rows
 from minbert.comparison.reproduce import (
@@ -28,6 +27,8 @@ from minbert.comparison.store import Store
 from minbert.config.loading import read_recipe
 from minbert.data.source import DataSource
 from minbert.durations import parse_duration
+from minbert.training import draw_costs
+from minbert.training.draw_costs import count_draws, draw_seconds, time_draws
 from minbert.training.prepare import prepare
 from tests.course import course_data
 from tests.workbench import Minbert
@@ -52,7 +53,7 @@ def test_times_as_people_write_them() -> None:
 def seconds_are_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock for the budget that ticks once a look: every step takes a second."""
     ticks = itertools.count()
-    monkeypatch.setattr(budget, "time", types.SimpleNamespace(perf_counter=lambda: float(next(ticks))))
+    monkeypatch.setattr(draw_costs, "time", types.SimpleNamespace(perf_counter=lambda: float(next(ticks))))
 
 
 @pytest.mark.parametrize(
@@ -64,6 +65,9 @@ def seconds_are_steps(monkeypatch: pytest.MonkeyPatch) -> None:
         ("c-pals/shared-annealed", 19_500),
         # ten times two batches of 32 of each task in turn, and two of all at once
         ("e-adaptation/hybrid", 80),
+        # 64 rows in batches of 4, 64 and 4, ten times: 15 draws of two tasks, a second for each, and one of all three,
+        # which is timed as one step
+        ("b-cross-encoding/pcgrad", 310),
     ],
 )
 def test_an_estimate_counts_every_step_of_every_stage(

@@ -23,8 +23,8 @@ from minbert.inference.output_columns import OutputColumn
 from minbert.inference.predictor import Predictor, load_predictor
 from minbert.inference.task_predictions import TaskPredictions, empty_predictions, mean_over_models
 from minbert.model.multitask import Model
-from minbert.runs.fit import scoring_of
 from minbert.runs.merge import make_ensemble
+from minbert.runs.scoring import scoring_of
 from minbert.training.distillation import Teachers
 from minbert.training.prepare import Split
 from tests.faults.critic import TASKS, critic, reviews

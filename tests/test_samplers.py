@@ -203,6 +203,22 @@ def test_prioritized_weights_worked_by_hand() -> None:
         assert shares_of(sampler) == pytest.approx(expected, abs=1e-6)
 
 
+def test_prioritized_may_mix_with_the_initial_weights_instead_of_the_last_ones() -> None:
+    sampler = prioritized(mix_with="initial")
+    for smoothing in (0.5, 0.3, 0.1):
+        sampler.observe(TRAIN, DEV)
+        # always a third of the rest: the proposed shares are those of the gaps .40, .04, .38 of .82
+        rest = (1 - smoothing) / 3
+        proposed = {"sst": 0.40 / 0.82, "quora": 0.04 / 0.82, "sts": 0.38 / 0.82}
+        assert shares_of(sampler) == pytest.approx({name: smoothing * each + rest for name, each in proposed.items()})
+
+
+def test_prioritized_without_smoothing_takes_the_shares_of_the_gaps() -> None:
+    sampler = prioritized(start=1.0, end=1.0)
+    sampler.observe(TRAIN, DEV)
+    assert shares_of(sampler) == pytest.approx({"sst": 0.40 / 0.82, "quora": 0.04 / 0.82, "sts": 0.38 / 0.82})
+
+
 def test_prioritized_may_begin_by_size() -> None:
     sampler = prioritized(initial="proportional")
     assert shares_of(sampler) == {"sst": 0.25, "quora": 0.5, "sts": 0.25}
@@ -292,3 +308,12 @@ def test_at_once_draws_all_tasks_and_an_epoch_is_as_long_as_the_longest() -> Non
     # batches of 4: 2, 1 and 3
     assert sampler.draws_per_epoch == 3
     assert sampler_of("round_robin", a=8, b=3, c=12).draws_per_epoch == 6
+
+
+def test_at_once_without_repetition_uses_every_batch_once_per_epoch_evenly_spread() -> None:
+    sampler = sampler_of({"name": "at_once", "repeat": False}, a=8, b=3, c=24)
+    for epoch in (1, 2):
+        sampler.begin_epoch(epoch)
+        # batches of 4: 2, 1 and 6
+        assert drawn(sampler, 6) == [("c",), ("c",), ("a", "c"), ("c",), ("c",), ("a", "b", "c")]
+    assert sampler.draws_per_epoch == 6

@@ -11,7 +11,7 @@ from minbert.data.batch import EncodedTexts
 from minbert.data.tokenizer import Tokens
 from minbert.errors import UserError
 from minbert.training.samplers import Sampler
-from minbert.training.stages import DataLoader, StagePlan, plan_stages
+from minbert.training.stages import DataLoader, StagePlan, plan_stages, stage_sizes
 
 SIZES = {"sst": 10, "sts": 5}
 LENGTHS = {"sst": 64, "sts": 32}
@@ -22,7 +22,7 @@ def feed_of(rows: int = 10, seed: int = 0) -> DataLoader:
 
     def cut_to(length: int) -> EncodedTexts:
         tokens = Tokens.of([[i] * min(length, i + 1) for i in range(rows)])
-        return EncodedTexts((tokens,), (), truncated=np.zeros(rows, bool))
+        return EncodedTexts((tokens,), (), truncated=np.zeros(rows, bool), whole_lengths=tokens.lengths)
 
     return DataLoader("t", {64: cut_to(64), 3: cut_to(3)}, np.arange(rows), seed)
 
@@ -106,6 +106,13 @@ def test_all_at_once_an_epoch_is_as_long_as_its_longest_task_and_capped_as_its_s
     assert drawn(capped.sampler, 3) == [both] * 3
 
 
+def test_only_the_largest_task_is_cut_to_the_size_of_the_second_largest() -> None:
+    stage = Stage(max_rows_per_task="second_largest")
+    sizes = {"sst": 8, "quora": 100, "sts": 6}
+    assert stage_sizes(stage, sizes, dict.fromkeys(sizes, 2), 1.0).rows == {"sst": 8, "quora": 8, "sts": 6}
+    assert stage_sizes(stage, {"sst": 8}, {"sst": 2}, 1.0).rows == {"sst": 8}
+
+
 def test_in_turn_sees_all_of_a_task_before_the_next_and_a_cap_shortens_its_turn() -> None:
     sizes = {"sst": 2, "sts": 2}
     whole, capped = planned(
@@ -153,6 +160,6 @@ def test_groups_of_stages_repeat() -> None:
     stages = recipe_from(table, "x.toml").stages
     twice = [("heads", 1), ("all", 2), ("heads", 1), ("all", 2)]
     assert [(stage.trainable, stage.epochs) for stage in stages] == [("all", 3), *twice]
-    for wrong in ({"repeat": 0, "each": [{}]}, {"repeat": 2}, {"repeat": 2, "each": [{}], "epochs": 3}):
+    for wrong in ({"repeat": 0, "each": [{}]}, {"repeat": 2}):
         with pytest.raises(UserError, match="a group of stages has 'repeat'"):
             recipe_from({"tasks": ["sst"], "stages": [wrong]}, "x.toml")

@@ -161,7 +161,7 @@ def test_tags_go_where_their_tokens_go(text: Tokenizer, layout: Layout, ids: lis
 def test_tags_stay_with_the_tokens_of_a_part_and_of_the_first_places() -> None:
     tags_T = torch.tensor([0, 5, 0, 0, 7, 8, 0])
     packed = Packed(torch.arange(7), torch.zeros(7, dtype=torch.int64), torch.tensor([3, 4]), tags_T=tags_T)
-    first, second = packed.halves()
+    first, second = (packed.sequences(torch.tensor(chosen)) for chosen in ([True, False], [False, True]))
     assert first.tags_T is not None and second.tags_T is not None and packed.firsts.tags_T is not None
     assert [first.tags_T.tolist(), second.tags_T.tolist()] == [[0, 5, 0], [0, 7, 8, 0]]
     assert packed.firsts.tags_T.tolist() == [0, 0]

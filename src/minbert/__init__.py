@@ -1,16 +1,40 @@
 """minbert: one small BERT, many sentence tasks."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from minbert.errors import UserError
 
 if TYPE_CHECKING:
     from minbert.config.recipe import Precision
     from minbert.inference.predictor import Predictor
+    from minbert.python.estimators import Classifier, Regressor
+    from minbert.python.run import Run
+    from minbert.python.train import train, train_events
 
 __version__ = "0.1.0"
-__all__ = ["UserError", "load"]
+__all__ = ["Classifier", "Regressor", "Run", "UserError", "load", "train", "train_events"]
+
+# imported when they are first used, because importing torch takes a second
+LAZY = {
+    "Classifier": "minbert.python.estimators",
+    "Regressor": "minbert.python.estimators",
+    "Run": "minbert.python.run",
+    "train": "minbert.python.train",
+    "train_events": "minbert.python.train",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in LAZY:
+        raise AttributeError(f"module 'minbert' has no attribute '{name}'")
+    from importlib import import_module
+
+    return getattr(import_module(LAZY[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def load(run: "str | Path", precision: "Precision" = "auto") -> "Predictor":

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 
 class UserError(Exception):
@@ -13,7 +14,7 @@ class UserError(Exception):
         self.problem = problem
         self.next_step = next_step
 
-    def __reduce__(self) -> tuple[type["UserError"], tuple[str, str]]:
+    def __reduce__(self) -> tuple[type["UserError"], tuple[Any, ...]]:
         """Pickled when it comes from another process."""
         return UserError, (self.problem, self.next_step)
 
@@ -26,7 +27,8 @@ def short_path(path: Path) -> str:
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A sentence that names the closest known word, or lists all of them."""
     known = sorted(known)
-    close = get_close_matches(word, known, n=1)
+    # another spelling of the same word is closer than any other word
+    close = [each for each in known if each.lower() == word.lower()] or get_close_matches(word, known, n=1)
     if close:
         return f"Did you mean '{close[0]}'?"
     return f"Known: {', '.join(known)}." if known else "None are known."

@@ -6,7 +6,7 @@ from statistics import mean, stdev
 
 import numpy as np
 
-from minbert.analysis.leaks import TrainingRows, index_training_rows
+from minbert.analysis.leaks import TrainingRows
 from minbert.analysis.run_analysis import RunAnalysis, analyze_task
 from minbert.comparison.results import (
     BETTER,
@@ -23,6 +23,8 @@ from minbert.comparison.results import (
     TrialCost,
 )
 from minbert.config.task import Task
+from minbert.data.leaks import index_training_rows
+from minbert.data.text_keys import example_keys
 from minbert.runs.predictions import DevPredictions
 
 HOSTILE = "<script>alert('label')</script>"
@@ -269,7 +271,7 @@ def predictions(shift: int = 0) -> tuple[DevPredictions, DevPredictions]:
 def analysis(other: bool = True) -> RunAnalysis:
     """The real analysis of those predictions, compared with another run."""
     # one of the rows is in the training data
-    training = TrainingRows({"films": index_training_rows(([predictions()[0].texts[0][5]],))})
+    training = TrainingRows({"films": index_training_rows(example_keys(([predictions()[0].texts[0][5]],)))})
     found = {}
     for first, second in zip(predictions(), predictions(1), strict=True):
         found[first.task.name] = analyze_task(first, training, second if other else None)

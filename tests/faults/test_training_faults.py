@@ -33,16 +33,18 @@ REMEMBERING: dict[str, list[str]] = {
         'weight_averaging={name = "ema", decay = 0.5}',
         'defaults.regularizers=[{name = "smart", bregman = 1.0}]',
         'optimizer.schedule={name = "adjusting"}',
-        "optimizer.implementation=minbert",
+        "optimizer.algorithm.implementation=minbert",
     ],
-    "annealed, pcgrad over parts, swa, r_drop": [
+    "annealed, pcgrad over parts, swa, r_drop, lion": [
+        "optimizer.algorithm=lion",
         "stages.0.sampler=annealed",
         "balancer=pcgrad",
         "optimizer.gradient_accumulation_steps=3",
         'weight_averaging={name = "swa", start = 0.25}',
         'defaults.regularizers=["r_drop", "mixout"]',
     ],
-    "heads in turn, then all at once with famo": [
+    "heads in turn, then all at once with famo, sgd": [
+        'optimizer.algorithm={name = "sgd", nesterov = true}',
         'stages=[{sampler = "in_turn", max_rows_per_task = 64, trainable = "heads and adapters", '
         'tasks = ["paraphrase", "sentiment"]}, '
         '{sampler = "at_once", max_rows_per_task = 64}]',
@@ -79,10 +81,10 @@ def finish(events: Iterator[Event]) -> Finished:
 def test_2_a_run_stopped_after_any_step_ends_as_if_it_had_never_stopped(name: str, tiny: Path, tmp_path: Path) -> None:
     recipe = recipe_of(tiny, *REMEMBERING[name])
     whole, parts = tmp_path / "whole", tmp_path / "heads and adapters"
-    finish(start_run(recipe, whole))
+    finish(start_run(recipe, whole, controls=False))
     with pytest.raises(Stopped):
         # the first looks are those after the first steps, the later ones come while an epoch is measured
-        list(start_run(recipe, parts, stop_requested=asked_after(1)))
+        list(start_run(recipe, parts, controls=False, stop_requested=asked_after(1)))
     stops = 0
     while True:
         try:
@@ -120,7 +122,11 @@ def stopped_at_4(tiny: Path, tmp_path: Path) -> Path:
     """A run with the checkpoints of steps 2 and 4, stopped after the fourth."""
     run = tmp_path / "run"
     with pytest.raises(Stopped):
-        list(start_run(recipe_of(tiny), run, every=CheckpointInterval(steps=2), stop_requested=asked_after(4)))
+        list(
+            start_run(
+                recipe_of(tiny), run, every=CheckpointInterval(steps=2), controls=False, stop_requested=asked_after(4)
+            )
+        )
     assert sorted(complete_checkpoints(run / "checkpoints")) == [2, 4]
     return run
 
@@ -185,7 +191,7 @@ def test_7_changed_data_is_refused(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(tomli_w.dumps(task), encoding="utf-8")
     recipe = recipe_of(tiny, 'tasks=["own"]', f"tasks.own.task={tmp_path / 'own.toml'}")
     with pytest.raises(Stopped):
-        list(start_run(recipe, tmp_path / "run", stop_requested=asked_after(3)))
+        list(start_run(recipe, tmp_path / "run", controls=False, stop_requested=asked_after(3)))
     with (tmp_path / "own.csv").open("a", encoding="utf-8") as file:
         file.write("99999,one more,4\n")
     with pytest.raises(UserError, match="data: own train has changed"):

@@ -9,11 +9,9 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from minbert.data.metrics import PROBABILITY_FLOOR, Array, log_loss
+from minbert.inference.calibration import HIGHEST_TEMPERATURE, LOWEST_TEMPERATURE, with_temperature
 
 RELIABILITY_BINS = 10
-# a best temperature at one of these limits means that no temperature helps: every prediction is correct, or none
-# is better than a guess
-LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE = 1 / 20, 20.0
 
 
 @dataclass(frozen=True)
@@ -91,14 +89,6 @@ def expected_calibration_error(bins: tuple[ReliabilityBin, ...]) -> float:
         if each.accuracy is not None and each.confidence is not None
     ]
     return sum(gaps) / sum(each.rows for each in bins)
-
-
-def with_temperature(probabilities_NC: Array, temperature: float) -> Array:
-    """The probabilities after dividing the logits by the temperature."""
-    logits_NC = np.log(probabilities_NC) / temperature
-    powers_NC = np.exp(logits_NC - logits_NC.max(1, keepdims=True))
-    scaled_NC: Array = powers_NC / powers_NC.sum(1, keepdims=True)
-    return scaled_NC
 
 
 def best_temperature(probabilities_NC: Array, labels_N: Array) -> float | None:

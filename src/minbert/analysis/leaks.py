@@ -1,12 +1,14 @@
 """A run and its dev rows -> which of them occur in its training data, and how they affect the score."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from minbert.config.task import read_task
+from minbert.data.dev_split import without_held_out
+from minbert.data.leaks import TaskTrainingRows, index_training_rows, leak_masks
 from minbert.data.metrics import Array, score
 from minbert.data.source import DataSource
 from minbert.data.text_keys import example_keys
@@ -14,17 +16,6 @@ from minbert.errors import UserError
 from minbert.files import sha256
 from minbert.runs.directory import read_run
 from minbert.runs.predictions import DevPredictions
-
-# the texts of an example, ignoring case, punctuation and the order within a pair
-ExampleKey = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class TaskTrainingRows:
-    """The training rows of one task: whole rows, and single texts."""
-
-    rows: frozenset[ExampleKey]
-    texts: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -63,23 +54,25 @@ class Leaks:
 def read_training(run: Path) -> TrainingRows:
     """The training rows of every task of a run, evaluated or not, from the files that its task files name."""
     then = read_run(run).get("sha256", {}).get("data", {})
-    tasks, unread = {}, []
+    tasks, train, dev, unread = {}, {}, {}, []
     for path in sorted((run / "tasks").glob("*.toml")):
         task = read_task(path.stem, str(path.resolve()))
+        source = DataSource(skip_bad_rows=True)
         try:
-            examples = DataSource(skip_bad_rows=True).read(task, "train")
+            if task.files.dev is None:
+                task, train[task.name], dev[task.name] = source.read_splits(task)
+            else:
+                train[task.name] = source.read(task, "train")
         except UserError as wrong:
             unread.append(wrong.problem)
             continue
-        if then.get(f"{task.name} train") not in (None, sha256(examples.path)):
-            unread.append(f"Task '{task.name}': the train file has changed since the run: {examples.path}.")
-        tasks[task.name] = index_training_rows(examples.texts)
-    return TrainingRows(tasks, tuple(unread))
-
-
-def index_training_rows(texts: Sequence[Sequence[str]]) -> TaskTrainingRows:
-    rows = frozenset(example_keys(texts))
-    return TaskTrainingRows(rows, frozenset(text for row in rows for text in row if text))
+        tasks[task.name], where = task, train[task.name].path
+        if then.get(f"{task.name} train") not in (None, sha256(where)):
+            unread.append(f"Task '{task.name}': the train file has changed since the run: {where}.")
+    rows = without_held_out(tasks, train, dev)
+    return TrainingRows(
+        {name: index_training_rows(example_keys(each.texts)) for name, each in rows.items()}, tuple(unread)
+    )
 
 
 def find_leaks(predictions: DevPredictions, training: TrainingRows) -> tuple[Leaks, Array]:
@@ -88,8 +81,7 @@ def find_leaks(predictions: DevPredictions, training: TrainingRows) -> tuple[Lea
     whole_N, text_N = np.zeros((2, len(keys)), bool)
     sources = []
     for name, known in training.tasks.items():
-        here_N = np.fromiter((key in known.rows for key in keys), bool, len(keys))
-        part_N = here_N | np.fromiter((not known.texts.isdisjoint(key) for key in keys), bool, len(keys))
+        here_N, part_N = leak_masks(keys, known)
         sources.append(LeakSource(name, int(here_N.sum()), int(part_N.sum())))
         whole_N |= here_N
         text_N |= part_N

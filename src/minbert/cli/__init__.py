@@ -8,13 +8,29 @@ import re
 import signal
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import typer
+import typer.core
 
 from minbert.errors import UserError
 
+
+class CommandGroup(typer.core.TyperGroup):
+    """All commands; usage errors are shown without the words that pydantic adds."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except Exception as wrong:
+            if isinstance(getattr(wrong, "message", None), str):
+                wrong.message = wrong.message.replace("Value error, ", "")  # type: ignore[attr-defined]
+            raise
+
+
 app = typer.Typer(
     name="minbert",
+    cls=CommandGroup,
     help="One small BERT, many sentence tasks.\n\nTrain one model on all your labeled sentence tasks: choose a recipe, "
     "train, predict. Start with `minbert demo`.",
     no_args_is_help=True,
@@ -30,6 +46,7 @@ LIST_PANEL = "Look up"
 # command: panel of --help; the module of the same name defines a function of the same name
 COMMANDS = {
     "demo": TRAIN_PANEL,
+    "init": TRAIN_PANEL,
     "check": TRAIN_PANEL,
     "train": TRAIN_PANEL,
     "resume": TRAIN_PANEL,

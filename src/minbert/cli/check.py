@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 import typer
 
 from minbert.cli.console import console, escape_markup, stderr, text_table
-from minbert.cli.options import DataRootOption, JsonOption, RecipeArgument, SetOption, SkipBadRowsOption
+from minbert.cli.data_files import DataFlags, choose_recipe
+from minbert.cli.options import (
+    DataRootOption,
+    JsonOption,
+    KindOption,
+    LabelOption,
+    RecipeOrFilesArgument,
+    SetOption,
+    SkipBadRowsOption,
+    TextOption,
+)
 from minbert.errors import UserError
 
 if TYPE_CHECKING:
@@ -15,11 +25,16 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from minbert.analysis.data_check import DataReport, SplitReport, TaskLeak
+    from minbert.analysis.data_check import DataReport
+    from minbert.data.leaks import TaskLeak
+    from minbert.runs.split_report import SplitReport
 
 
 def check(
-    recipe: RecipeArgument,
+    given: RecipeOrFilesArgument,
+    text: TextOption = None,
+    label: LabelOption = None,
+    kind: KindOption = None,
     data_root: DataRootOption = None,
     set_: SetOption = None,
     skip_bad_rows: SkipBadRowsOption = False,
@@ -27,17 +42,19 @@ def check(
 ) -> None:
     """Check a recipe and its data without training.
 
-    Reads every file, builds the model, and reports rows, label balance, text lengths, truncation, duplicates, and dev
-    texts that also occur in the training data of any task.
+    Reads every file, builds the model, and reports rows, copies, contradictions, label balance, lengths before
+    truncation, unknown tokens, how often training passes over each task, and dev rows that are also training rows of
+    any task. The exit code is 1 if something should be corrected.
 
-    Example: minbert check baseline --data-root data
+    Examples:
+      minbert check reviews.csv
+      minbert check baseline --data-root data
     """
     from minbert.analysis.data_check import check_recipe
-    from minbert.config.loading import read_recipe
     from minbert.data.rejects import BadRows
     from minbert.data.source import DataSource
 
-    chosen = read_recipe(recipe, set_ or [])
+    chosen = choose_recipe(given, DataFlags(text, label, kind), set_ or [], quiet=as_json)
     try:
         with stderr.status("reading and comparing all rows"):
             report = check_recipe(chosen, DataSource(data_root, skip_bad_rows))
@@ -49,54 +66,75 @@ def check(
         typer.echo(json.dumps(asdict(report), indent=2))
     else:
         show_data_report(report)
+    if report.wrong:
+        raise typer.Exit(1)
 
 
 def show_data_report(report: "DataReport") -> None:
-    console.print(split_table(report.splits))
-    console.print()
-    console.print(label_table(report.splits))
+    for table in (row_table(report), token_table(report.splits)):
+        console.print(table)
+        console.print()
+    for train, dev in zip(report.splits[::2], report.splits[1::2], strict=True):
+        enough = max(train.suggested_max_length or train.max_length, dev.suggested_max_length or dev.max_length)
+        if enough < train.max_length:
+            console.print(f"max_length = {enough} would be enough for {train.task}.")
+    for split in report.splits:
+        console.print(f"[bold]{split.task}[/] {split.split} labels: {label_shares(split)}")
     console.print()
     leaks = [leak for leak in report.leaks if leak.examples or leak.texts]
     if leaks:
         console.print(leak_table(leaks))
-        console.print("Scores on rows that were trained on are too high, above all on whole examples.", style="dim")
     else:
         console.print("No dev text occurs in the training data.")
-    leaked = f", but {report.leaked_rows:,} dev rows occur in the training data" if report.leaked_rows else ""
-    console.print(f"The recipe and its data are valid{leaked}. Training takes {report.steps:,} steps.")
+    console.print()
+    for finding in report.findings:
+        style = "bold red" if finding.severity == "wrong" else "yellow"
+        console.print(f"[{style}]{finding.severity}:[/] {escape_markup(finding.message)}")
+    wrong = sum(finding.severity == "wrong" for finding in report.findings)
+    verdict = f"Correct {wrong} of these before training" if wrong else "The recipe and its data are valid"
+    console.print(f"{verdict}. Training takes {report.steps:,} steps.")
 
 
-def split_table(splits: "Sequence[SplitReport]") -> "Table":
-    numbers = ("rows", "skipped", "duplicates", "mean tokens", "max", "limit", "truncated")
+def row_table(report: "DataReport") -> "Table":
+    """Rows of each split, and how often training passes over them."""
+    numbers = ("rows", "skipped", "copies", "contradictions", "batches", "passes")
     made = text_table("task", "split", *numbers, right=numbers)
+    planned = {each.task: each for each in report.planned}
+    for split in report.splits:
+        plan = planned[split.task]
+        counts = (split.rows, split.skipped, split.duplicates, split.contradictions)
+        trained = (f"{plan.batches:,.0f}", f"{plan.passes:.1f}") if split.split == "train" else ("", "")
+        made.add_row(f"[bold]{split.task}[/]", split.split, *(f"{count:,}" for count in counts), *trained)
+    return made
+
+
+def token_table(splits: "Sequence[SplitReport]") -> "Table":
+    """Lengths before truncation, and tokens that the tokenizer does not know."""
+    numbers = ("median", "95 %", "99 %", "longest", "max_length", "truncated", "unknown")
+    made = text_table("tokens of", "split", *numbers, right=numbers)
     for split in splits:
+        lengths = (split.median_tokens, split.tokens_95, split.tokens_99, split.most_tokens, split.max_length)
+        shares = (split.truncated / split.rows, split.unknown_tokens)
         made.add_row(
             f"[bold]{split.task}[/]",
             split.split,
-            f"{split.rows:,}",
-            f"{split.skipped:,}",
-            f"{split.duplicates:,}",
-            f"{split.mean_tokens:.1f}",
-            f"{split.most_tokens:,}",
-            f"{split.max_length:,}",
-            f"{split.truncated:,}",
+            *(f"{length:,}" for length in lengths),
+            *(f"{share:.1%}" for share in shares),
         )
     return made
 
 
-def label_table(splits: "Sequence[SplitReport]") -> "Table":
-    made = text_table("task", "split", "labels")
-    for split in splits:
-        labels = "  ".join(f"{escape_markup(label)} {fraction:.1%}" for label, fraction in split.balance.items())
-        made.add_row(f"[bold]{split.task}[/]", split.split, labels)
-    return made
+def label_shares(split: "SplitReport", most: int = 12) -> str:
+    """The most frequent labels with their fractions, or all fifths of the score range."""
+    ranked = sorted(split.balance.items(), key=lambda each: -each[1])[:most]
+    shown = split.balance.items() if len(split.balance) <= most else ranked
+    more = f"  and {len(split.balance) - most} more" if len(split.balance) > most else ""
+    return "  ".join(f"{escape_markup(label)} {fraction:.1%}" for label, fraction in shown) + more
 
 
 def leak_table(leaks: "Sequence[TaskLeak]") -> "Table":
-    made = text_table(
-        "dev rows of", "in training data of", "whole examples", "single texts", "example",
-        right=("whole examples", "single texts"),
-    )  # fmt: skip
+    numbers = ("whole examples", "single texts")
+    made = text_table("dev rows of", "in training data of", *numbers, right=numbers)
     for leak in leaks:
-        made.add_row(leak.dev, leak.train, f"{leak.examples:,}", f"{leak.texts:,}", escape_markup(leak.sample))
+        made.add_row(leak.dev, leak.train, f"{leak.examples:,}", f"{leak.texts:,}")
     return made

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from minbert.comparison.transfer import LabeledRecipe
 
 
+# rows, seconds
+DEFAULT_COSINES, SHORT_BUDGET = 32, 60
+
+
 def compare(
     recipes: RecipesArgument,
     out: ComparisonOutOption,
@@ -46,15 +50,15 @@ def compare(
     set_: SetOption = None,
     skip_bad_rows: SkipBadRowsOption = False,
     sharing: SharingOption = "none",
-    cosines: CosinesOption = 32,
+    cosines: CosinesOption = None,
     jobs: JobsOption = None,
     engine: EngineOption = "local",
 ) -> None:
     """Train recipes with several seeds under equal budgets, and test which is better.
 
-    A trial is one recipe trained with one seed. The budget shortens all epochs by the same factor and does not include
-    reading and evaluation. The same command resumes after an interruption; with more recipes or seeds it trains only
-    the new trials. If a trial fails, its reason is shown and the others continue.
+    A trial is one recipe trained with one seed. The budget shortens all epochs by the same factor, without reading and
+    evaluation; one that is too short for a recipe is rejected before training. The same command resumes after an
+    interruption; with more recipes or seeds it trains only the new trials. If a trial fails, the others continue.
 
     Recipes are tested against the baseline on the same dev rows, over seeds and rows, with p-values corrected for the
     number of tests. OUT gets report.html, report.md, results.csv and results.sqlite.
@@ -66,12 +70,18 @@ def compare(
 
     # absolute: trials may run in another directory
     source = DataSource(data_root and data_root.resolve(), skip_bad_rows)
-    variants = read_variants(recipes, [*(set_ or []), *backbone_override(backbone)], cosines)
+    limit = read_budget(budget, steps)
+    rows = default_cosines(limit) if cosines is None else cosines
+    variants = read_variants(recipes, [*(set_ or []), *backbone_override(backbone)], rows)
     chosen = choose_baseline(variants, baseline)
     extra = transfer_variants(chosen, sharing)
-    work = Comparison(out, variants, read_seeds(seeds), read_budget(budget, steps), extra, source, command_line())
-    work.check()
+    work = Comparison(out, variants, read_seeds(seeds), limit, extra, source, command_line())
     train_and_report(work, engine, jobs, chosen.label)
+
+
+def default_cosines(budget: "Budget") -> int:
+    """Training rows per task for the cosines between gradients; with a short budget they would take as long as it."""
+    return 0 if budget.seconds is not None and budget.seconds < SHORT_BUDGET else DEFAULT_COSINES
 
 
 def backbone_override(backbone: str | None) -> list[str]:
@@ -128,7 +138,7 @@ def read_budget(time: str | None, steps: int | None) -> "Budget":
 
     if time is not None and steps is not None:
         raise UserError("--budget and --steps: a trial has only one limit.", "Give one of them.")
-    return Budget(None if time is None else read_time_budget(time), steps)
+    return Budget(None if time is None else read_time_budget(time), steps, strict=True)
 
 
 def read_time_budget(text: str) -> float:
@@ -145,6 +155,7 @@ def train_and_report(work: "Comparison", engine: str, jobs: int | None, baseline
     from minbert.comparison.engines import ENGINES
     from minbert.report import write_comparison
 
+    work.check()
     with saved_when_stopped(), closing(work.train(ENGINES[engine](work.folder, jobs), baseline)) as events:
         watch_trials(events)
     results = conclude(work.folder)

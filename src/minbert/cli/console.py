@@ -1,29 +1,88 @@
 """What all commands share on the screen: errors, tables, progress bars, commands to copy."""
 
+import json
+import os
+import re
 import shlex
+import shutil
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
 from rich.markup import escape
-from rich.table import Table
 
+from minbert.cli.text_table import TextTable
 from minbert.errors import UserError
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-console = Console(highlight=False)
-stderr = Console(stderr=True, highlight=False, soft_wrap=True)
+    from minbert.runs.outcomes import TaskOutcome
+
+# columns of a file or a pipe: a line there is never cut
+UNLIMITED = 10_000
+
+
+class WholeLines(Console):
+    """A console that cuts no line, and breaks lines only to fit a terminal."""
+
+    def print(self, *objects: Any, crop: bool = False, **options: Any) -> None:
+        super().print(*objects, crop=crop, **options)
+
+    @property
+    def options(self) -> ConsoleOptions:
+        found = super().options
+        if not self.is_terminal and "COLUMNS" not in os.environ:
+            found.max_width = UNLIMITED
+        return found
+
+
+console = WholeLines(highlight=False)
+# in a notebook, plain lines: a bar would need ipywidgets
+stderr = Console(stderr=True, highlight=False, soft_wrap=True, force_jupyter=False)
 
 
 def show_error(error: UserError) -> None:
     stderr.print("[bold red]error:[/] ", end="")
     stderr.print(error.problem, markup=False)
     if error.next_step:
-        stderr.print(error.next_step, style="dim", markup=False)
+        stderr.print(as_typed(error.next_step), style="dim", markup=False)
+
+
+def program_name() -> str:
+    """What to type to start this program: minbert, or its path if the shell does not find it by that name."""
+    started = Path(sys.argv[0])
+    if started.name == "__main__.py":
+        return f"{program_path('python', Path(sys.executable))} -m minbert"
+    return program_path("minbert", started)
+
+
+def program_path(name: str, started: Path) -> str:
+    found = shutil.which(name)
+    if not started.is_file() or (found and Path(found).absolute() == started.absolute()):
+        return name
+    path = os.path.relpath(started) if started.is_relative_to(Path.cwd()) else str(started)
+    return shlex.quote(path if os.sep in path else os.path.join(".", path))  # noqa: PTH118 (Path drops the dot)
+
+
+def as_typed(text: str) -> str:
+    """A text with commands, as they work here: `.venv/bin/minbert train` where the shell does not find `minbert`."""
+    from minbert.cli import COMMANDS
+
+    return re.sub(rf"(?<![\w./-])minbert(?= (?:{'|'.join(COMMANDS)})\b)", lambda _: program_name(), text)
+
+
+def show_hint(text: str) -> None:
+    """What to do next, in lines that can be copied whole; rich reads its markup."""
+    for line in text.split("\n"):
+        console.print(as_typed(line), soft_wrap=True)
+
+
+def show_json(value: Any) -> None:
+    """For programs: whole values, and characters as they are."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 def escape_markup(value: object) -> str:
@@ -42,27 +101,39 @@ def command_line(*more: str, without: Collection[str] = ()) -> str:
     return shlex.join(["minbert", *words, *more])
 
 
-def text_table(*columns: str, right: Sequence[str] = ()) -> Table:
-    """A table without lines; the columns in `right` are right-aligned."""
-    made = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for column in columns:
-        made.add_column(column, justify="right" if column in right else "left", overflow="fold")
+def text_table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = ()) -> TextTable:
+    """A table without lines: the columns in `right` are right-aligned, those in `wrap` are broken at words."""
+    return TextTable(columns, right, wrap)
+
+
+def control_table(outcomes: "Mapping[str, TaskOutcome]", overall: float) -> TextTable:
+    """Each task's main metric next to its controls, with its 95 % interval."""
+    tested = any(each.test is not None for each in outcomes.values())
+    timed = any(each.seconds for each in outcomes.values())
+    more = [*(["seconds"] if timed else []), *(["test"] if tested else [])]
+    numbers = ("constant", "untrained", "this model", "rows", *more)
+    made = text_table("task", "metric", *numbers, right=numbers)
+    for name, each in outcomes.items():
+        value = f"[bold]{each.value:.3f}[/] [dim]{each.low:.3f}-{each.high:.3f}[/]"
+        controls = ["" if other is None else f"{other:.3f}" for other in (each.constant, each.probe)]
+        test = ["" if each.test is None else f"{each.test:.3f}"] if tested else []
+        counts = [f"{each.rows:,}", *([f"{each.seconds:,.0f}"] if timed else [])]
+        made.add_row(escape_markup(name), each.metric, *controls, value, *counts, *test)
+    if len(outcomes) > 1:
+        made.add_row("overall", "", "", "", f"[bold]{overall:.3f}[/]")
     return made
 
 
-def score_table(
-    scores: Mapping[str, Mapping[str, float]],
-    overall: float,
-    before: Mapping[str, Mapping[str, float]] | None = None,
-    before_overall: float = 0.0,
-) -> Table:
-    """The main metric of each task; `before`: the scores of the untrained model."""
-    made = text_table("task", "metric", *(["untrained"] if before else []), "dev", right=("untrained", "dev"))
-    for name, metrics in scores.items():
-        metric, value = next(iter(metrics.items()))
-        made.add_row(name, metric, *([f"{before[name][metric]:.3f}"] if before else []), f"[bold]{value:.3f}")
-    made.add_row("overall", "", *([f"{before_overall:.3f}"] if before else []), f"[bold]{overall:.3f}")
-    return made
+def show_task_outcomes(outcomes: "Mapping[str, TaskOutcome]", overall: float) -> None:
+    """The table, and every task that does not beat its controls, with what to try."""
+    console.print(control_table(outcomes, overall))
+    for name, each in outcomes.items():
+        if each.not_beaten:
+            console.print(
+                f"[bold red]{escape_markup(name)} does not beat {' and '.join(each.not_beaten)}.[/] "
+                "Look at its data with `minbert check`; try more labeled rows, or another learning rate "
+                "(--set optimizer.learning_rate=3e-5)."
+            )
 
 
 def progress_bar(unit: str = "") -> "Progress":

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from minbert.cli.console import command_line, console, score_table, shell_path, text_table
+from minbert.cli.console import command_line, console, shell_path, show_hint, show_task_outcomes, text_table
 from minbert.cli.options import DemoOutOption, ForceOption
 from minbert.cli.training_progress import watch_training
 
@@ -29,36 +29,45 @@ QUESTIONS: dict[str, list[tuple[str, ...]]] = {
 }
 
 
+# a question that the model of this recipe answers rightly and without doubt
+SUGGESTED = "The staff were friendly and the food was delicious."
+
+
 def demo(out: DemoOutOption = Path("runs/demo"), force: ForceOption = False) -> None:
     """Train one model on three small tasks and try it out. Takes about two minutes on two cores.
 
     Sentiment, paraphrase and similarity are learned jointly, from a few hundred sentences per task that were written
-    for this project. The scores are shown next to those of the untrained model.
+    for this project. The scores are shown next to the constant answer and to what the untrained backbone can do.
     """
     from minbert.config.loading import read_recipe
     from minbert.inference.predictor import load_predictor
     from minbert.runs.run import start_run
 
     console.print("[bold]One small BERT, three tasks[/]: sentiment, paraphrase and similarity, learned jointly")
-    finished = watch_training(
-        start_run(read_recipe("demo"), out, force=force, measure_before=True, command=command_line())
-    )
+    finished = watch_training(start_run(read_recipe("demo"), out, force=force, command=command_line()))
     console.print()
-    console.print(score_table(finished.scores, finished.overall, finished.before, finished.before_overall))
+    show_task_outcomes(finished.outcomes, finished.overall)
     predictor = load_predictor(out)
     for task, texts in QUESTIONS.items():
         console.print()
         console.print(prediction_table(predictor, task, texts))
+    console.print()
+    show_next_steps(out)
+
+
+def show_next_steps(out: Path) -> None:
+    """Commands to copy, each on a line of its own."""
     where = shell_path(out)
-    console.print(f'\nTry it yourself:  minbert predict {where} sentiment "I could not put this book down."')
-    console.print("Then train on your own files:  minbert recipes; minbert train --help")
+    show_hint(f'Try it yourself:\n  minbert predict {where} sentiment "{SUGGESTED}"')
+    show_hint("Then train on a file of your own:\n  minbert train FILE.csv --out runs/mine")
 
 
 def prediction_table(predictor: "Predictor", task: str, texts: list[tuple[str, ...]]) -> "Table":
-    made = text_table(task, "prediction", "", right=("",))
+    made = text_table(task, "prediction", "", right=("",), wrap=(task,))
     for text, prediction in zip(texts, predictor.predict(task, texts), strict=True):
         if prediction.probabilities is not None:
-            value, confidence = prediction.label or "", f"{max(prediction.probabilities.values()):.0%}"
+            value = prediction.label or ""
+            confidence = f"{prediction.probabilities[value]:.0%}"
         else:
             value, confidence = f"{prediction.score:.1f} of 5", ""
         made.add_row("\n".join(text), f"[bold]{value}[/]", f"[dim]{confidence}[/]")

@@ -1,6 +1,6 @@
 """minbert ensemble: several runs -> one model that averages their predictions."""
 
-from minbert.cli.console import console, escape_markup, shell_path, text_table
+from minbert.cli.console import console, escape_markup, shell_path, show_hint, text_table
 from minbert.cli.options import BestOption, EnsembleRunsArgument, ForceOption, MergedOutOption
 
 
@@ -17,8 +17,8 @@ def ensemble(
     from minbert.runs.merge import make_ensemble
 
     members = make_ensemble(runs, out, best=best, force=force)
-    shown = text_table("task", "runs")
+    shown = text_table("task", "runs", wrap=("runs",))
     for name, paths in members.items():
         shown.add_row(name, escape_markup(", ".join(map(str, paths))))
     console.print(shown)
-    console.print(f"Evaluate it:  minbert evaluate {shell_path(out)}")
+    show_hint(f"Evaluate it:  minbert evaluate {shell_path(out)}")

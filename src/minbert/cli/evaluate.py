@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from minbert.cli.console import console, progress_bar, text_table
+from minbert.cli.console import console, progress_bar, show_task_outcomes, text_table
 from minbert.cli.options import (
     DataOption,
     DataRootOption,
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from rich.table import Table
 
+    from minbert.config.task import Task
+    from minbert.data.dataset import Dataset
+    from minbert.inference.predictor import Predictor
     from minbert.runs.events import Scores
+    from minbert.runs.outcomes import TaskOutcome
     from minbert.runs.scoring import Scoring
 
 
@@ -37,13 +41,15 @@ def evaluate(
 ) -> None:
     """Evaluate a run on the dev files of its tasks, or on other labeled files.
 
+    Shows the main metric with its 95 % interval next to the constant answer of the training data and, for the run's own
+    dev rows, the untrained backbone; then all metrics.
+
     Example: minbert evaluate runs/baseline --data sst=more-reviews.csv --json
     """
     from minbert.data.overall_score import overall
     from minbert.data.source import DataSource
     from minbert.inference.predictor import load_predictor
     from minbert.runs.directory import declared_overall, dev_rows
-    from minbert.runs.scoring import Scoring
 
     files = dict(split_data_option(option) for option in data or [])
     predictor = load_predictor(run, precision)
@@ -55,16 +61,38 @@ def evaluate(
         name: source.read_file(Path(files[name]), task) if name in files else dev_rows(run, task, source)
         for name, task in tasks.items()
     }
+    scores, outcomes = evaluate_rows(run, predictor, tasks, datasets)
+    total = overall(scores, tasks, declared_overall(run))
+    if as_json:
+        records = {name: each.as_record() for name, each in outcomes.items()}
+        typer.echo(json.dumps({"tasks": scores, "overall": total, "outcomes": records}, indent=2))
+        return
+    show_task_outcomes(outcomes, total)
+    console.print()
+    console.print(metric_table(scores, total, {name: len(dataset) for name, dataset in datasets.items()}))
+
+
+def evaluate_rows(
+    run: Path, predictor: "Predictor", tasks: "Mapping[str, Task]", datasets: "Mapping[str, Dataset]"
+) -> "tuple[Scores, dict[str, TaskOutcome]]":
+    """All metrics of each task, and its main metric next to its controls."""
+    from minbert.runs.directory import read_run
+    from minbert.runs.outcomes import evaluated_outcome
+    from minbert.runs.scoring import Scoring
+
+    kept: dict[str, npt.NDArray[Any]] = {}
 
     def fill(name: str, predictions: "npt.NDArray[Any]") -> "Iterator[float]":
+        kept[name] = predictions
         return predictor.fill(name, datasets[name].texts, predictions)
 
     scores = watch_evaluation(Scoring(tasks, datasets, fill))
-    total = overall(scores, tasks, declared_overall(run))
-    if as_json:
-        typer.echo(json.dumps({"tasks": scores, "overall": total}, indent=2))
-    else:
-        console.print(metric_table(scores, total, {name: len(dataset) for name, dataset in datasets.items()}))
+    about = read_run(run) if (run / "run.json").is_file() else {}
+    outcomes = {
+        name: evaluated_outcome(task, datasets[name], kept[name], scores[name][task.metric], about)
+        for name, task in tasks.items()
+    }
+    return scores, outcomes
 
 
 def metric_table(scores: "Scores", overall: float, rows: "Mapping[str, int]") -> "Table":

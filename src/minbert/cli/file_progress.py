@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from minbert.cli.console import command_line, progress_bar, stderr
+from minbert.cli.console import as_typed, command_line, progress_bar, stderr
 
 if TYPE_CHECKING:
     from minbert.inference.resumable_job import Job, Progress
@@ -22,7 +22,7 @@ def watch_file(job: "Job[Any]") -> "Progress":
         return show_file_progress(job)
     except (KeyboardInterrupt, SystemExit) as stopped:
         again = command_line("--resume", without=("--force", "--resume"))
-        stderr.print(f"Stopped. Resume with:  {again}", markup=False)
+        stderr.print(f"Stopped. Resume with:  {as_typed(again)}", markup=False)
         if isinstance(stopped, SystemExit):
             raise
         raise typer.Exit(128 + signal.SIGINT) from None

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from minbert.cli.console import stderr
+from minbert.cli.console import as_typed, stderr
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -47,4 +47,4 @@ def show_stopped_at_once(out: Path) -> None:
 
 
 def resume_hint(out: Path, start: str = "") -> str:
-    return f"Resume{start} with:  minbert resume {shlex.quote(str(out))}"
+    return as_typed(f"Resume{start} with:  minbert resume {shlex.quote(str(out))}")

@@ -10,6 +10,47 @@ import typer
 RecipeArgument = Annotated[
     str, typer.Argument(metavar="RECIPE", help="Recipe file, or name of a shipped recipe (see `minbert recipes`).")
 ]
+RecipeOrFilesArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE...|RECIPE",
+        help="Data files (csv, tsv, jsonl, json, parquet, xlsx; - for standard input), or a recipe: its file, or the "
+        "name of a shipped one.",
+    ),
+]
+DataFilesArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE...", help="Data files: csv, tsv, jsonl, json, parquet, xlsx; - for standard input."),
+]
+TextOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--text", metavar="COLUMN", help="Of data files: the text column; twice for pairs.", show_default=False
+    ),
+]
+LabelOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label", metavar="COLUMN", help="Of data files: the label column; repeat it for several tasks.",
+        show_default=False,
+    ),
+]  # fmt: skip
+KindOption = Annotated[
+    Literal["classify", "score"] | None,
+    typer.Option("--kind", help="Of data files: whether labels are classes or scores.", show_default=False),
+]
+TaskNameOption = Annotated[
+    str | None,
+    typer.Option(
+        "--task", metavar="NAME", help="Of data files: the task's name. Default: its label column.", show_default=False
+    ),
+]
+WithRecipeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--recipe", metavar="RECIPE", help="Of data files: train them with a recipe's settings.", show_default=False
+    ),
+]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory, as made by `minbert train`.")]
 DataRootOption = Annotated[
     Path | None,
@@ -30,6 +71,9 @@ PrecisionOption = Annotated[
     typer.Option("--precision", help="Precision of the encoder. auto: bf16 if it is fast on this machine, else fp32."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+StrictOption = Annotated[
+    bool, typer.Option("--strict", help="Stop before training if a dev row is also a training row.")
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace existing output.")]
 JobsOption = Annotated[
     int | None,
@@ -46,6 +90,10 @@ ResumeFileOption = Annotated[
 
 DemoOutOption = Annotated[Path, typer.Option("--out", help="Directory for the run.")]
 TrainOutOption = Annotated[Path, typer.Option("--out", help="Directory for the new run.")]
+RunBudgetOption = Annotated[
+    str | None,
+    typer.Option("--budget", help="Time for the whole run: 90s, 10m, 1h.", show_default=False),
+]
 SaveEveryOption = Annotated[
     str,
     typer.Option("--save-every", metavar="STEPS|TIME", help="Checkpoint interval: 200 (steps), 10m or 90s."),
@@ -57,6 +105,8 @@ ResumeRunOption = Annotated[
 ProfileOption = Annotated[
     bool, typer.Option("--profile", help="Profile a few training steps: writes profile.txt and profile.json.")
 ]
+
+InitOutOption = Annotated[Path, typer.Option("--out", help="Directory for the recipe and its task files.")]
 
 # ---- ensemble, soup -----------------------------------------------------------------------------------
 
@@ -103,8 +153,14 @@ SharingOption = Annotated[
     ),
 ]
 CosinesOption = Annotated[
-    int,
-    typer.Option("--cosines", min=0, help="Training rows per task for cosines between task gradients; 0: off."),
+    int | None,
+    typer.Option(
+        "--cosines",
+        min=0,
+        help="Training rows per task for cosines between task gradients; 0: off. Default: 32, or 0 if the budget is "
+        "below a minute.",
+        show_default=False,
+    ),
 ]
 EngineOption = Annotated[
     Literal["local", "ray"], typer.Option("--engine", help="Train in local processes, or on an existing Ray cluster.")
@@ -121,7 +177,10 @@ RowBudgetOption = Annotated[
 ReproduceOutOption = Annotated[Path, typer.Option("--out", help="Directory for the runs.")]
 ReproduceSeedOption = Annotated[int, typer.Option("--seed", help="Seed of every run.")]
 RowsOption = Annotated[
-    str | None, typer.Option("--rows", metavar="ID,ID", help="Only these rows: a1,a2.", show_default=False)
+    str | None, typer.Option("--rows", metavar="ID,ID", help="Only these rows: a1,d-mse.", show_default=False)
+]
+ExtrasOption = Annotated[
+    bool, typer.Option("--extras", help="Also train what a report tried or named without a row in a table.")
 ]
 ReportFileOption = Annotated[
     Path | None,
@@ -135,7 +194,8 @@ DataOption = Annotated[
     typer.Option("--data", metavar="TASK=FILE", help="Evaluate only this task, on this file. Repeatable."),
 ]
 TaskArgument = Annotated[
-    str | None, typer.Argument(metavar="TASK", help="One of the model's tasks.", show_default=False)
+    str | None,
+    typer.Argument(metavar="TASK", help="One of the model's tasks, several (spam,topic), or all.", show_default=False),
 ]
 TextArgument = Annotated[
     str | None, typer.Argument(metavar="TEXT", help="The text to predict for.", show_default=False)
@@ -144,7 +204,8 @@ SecondTextArgument = Annotated[
     str | None, typer.Argument(metavar="TEXT2", help="The second text of a pair.", show_default=False)
 ]
 InputOption = Annotated[
-    Path | None, typer.Option("--input", help="csv, tsv, jsonl or parquet file with the task's text columns.")
+    Path | None,
+    typer.Option("--input", help="csv, tsv, jsonl, json, parquet or xlsx file with the task's text columns."),
 ]
 OutputOption = Annotated[
     Path | None, typer.Option("--output", help="File for the predictions; its suffix sets the format.")
@@ -164,7 +225,15 @@ ModelArgument = Annotated[
     str,
     typer.Argument(metavar="MODEL", help="Run, backbone name (see `minbert models`) or model directory."),
 ]
-TextFileArgument = Annotated[Path, typer.Argument(metavar="INPUT", help="Text file, one text per line.")]
+TextFileArgument = Annotated[
+    Path, typer.Argument(metavar="INPUT", help="Text file with one text per line, or a table with --column.")
+]
+ColumnOption = Annotated[
+    str | None,
+    typer.Option(
+        "--column", metavar="NAME", help="Column of a csv, tsv, jsonl, json, parquet or xlsx file.", show_default=False
+    ),
+]
 VectorFileArgument = Annotated[
     Path, typer.Argument(metavar="OUTPUT.npy", help="NumPy file to write: float32, one row per text.")
 ]

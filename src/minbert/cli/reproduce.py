@@ -10,6 +10,7 @@ from minbert.cli.compare import read_time_budget
 from minbert.cli.console import command_line, console, escape_markup, text_table
 from minbert.cli.options import (
     DataRootOption,
+    ExtrasOption,
     JobsOption,
     ReportArgument,
     ReportFileOption,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 # values of --backbone and --budget
 OWN, FULL = "own", "full"
+# columns for what a row cost
+COSTS = 5
 
 
 def reproduce(
@@ -41,6 +44,7 @@ def reproduce(
     out: ReproduceOutOption = Path("runs/reproduce"),
     seed: ReproduceSeedOption = 0,
     rows: RowsOption = None,
+    extras: ExtrasOption = False,
     report: ReportFileOption = None,
     jobs: JobsOption = None,
 ) -> None:
@@ -58,7 +62,7 @@ def reproduce(
     from minbert.data.source import DataSource
 
     letters = list(read_published()) if which == "all" else [which]
-    chosen = choose_rows(letters, [name.strip() for name in rows.split(",")] if rows else ())
+    chosen = choose_rows(letters, [name.strip() for name in rows.split(",")] if rows else (), extras)
     limit = None if budget == FULL else read_time_budget(budget)
     settings = ReproductionSettings(out, "" if backbone == OWN else backbone, limit, seed, DataSource(data_root))
     work = Reproduction(chosen, settings, command_line())
@@ -117,28 +121,24 @@ def outcome_table(outcomes: "Sequence[RowOutcome]") -> "Table":
     from minbert.comparison.reproduce import format_figure
 
     numbers = ("sst", "quora", "sts", "overall", "printed", "seconds", "steps", "tokens", "parameters", "trainable")
-    made = text_table("row", "system", *numbers, right=numbers)
+    made = text_table("row", "figures", *numbers, "system", right=numbers, wrap=("system",))
     for outcome in outcomes:
         row = outcome.row
         system = escape_markup(row.title) + (" (test)" if row.split == "test" else "")
         published = [format_figure(row.figures.get(task)) for task in REPORT_METRICS]
-        made.add_row(
-            f"[bold]{row.id}[/]",
-            system,
-            *published,
-            format_figure(published_overall(row.figures)),
-            format_figure(row.printed),
-        )
+        overall, printed = format_figure(published_overall(row.figures)), format_figure(row.printed)
+        costs = [""] * COSTS
+        made.add_row(f"[bold]{row.id}[/]", "published", *published, overall, printed, *costs, system)
         ours = [
             f"[bold]{format_figure(value)}[/]" for value in (*map(outcome.figures.get, REPORT_METRICS), outcome.overall)
         ]
-        state = "  [red]failed[/]" if outcome.failed.startswith("failed") else "  here"
+        state = "[red]failed[/]" if outcome.failed.startswith("failed") else "here"
         made.add_row("", state, *ours, "", *cost_columns(outcome.cost))
     return made
 
 
 def cost_columns(cost: "ReproductionCost | None") -> list[str]:
     if cost is None:
-        return []
+        return [""] * COSTS
     millions = [f"{count / 1e6:.1f}M" for count in (cost.tokens, cost.total, cost.trainable)]
     return [f"{cost.seconds:,.0f}", f"{cost.steps:,}", *millions]

@@ -1,6 +1,8 @@
 """minbert resume: continue an interrupted run."""
 
-from minbert.cli.console import command_line, console, escape_markup
+from functools import partial
+
+from minbert.cli.console import console, escape_markup
 from minbert.cli.options import DataRootOption, KeepOption, ProfileOption, RunArgument, SaveEveryOption
 from minbert.cli.train import train_to_end
 
@@ -20,15 +22,8 @@ def resume(
     Example: minbert resume runs/baseline
     """
     from minbert.data.source import DataSource
-    from minbert.runs.checkpoint import CheckpointInterval
     from minbert.runs.run import resume_run
 
     console.print(f"[bold]{escape_markup(run)}[/]")
-    every = CheckpointInterval.parse(save_every, keep)
-    source = DataSource(data_root)
-    train_to_end(
-        run,
-        lambda stop_signal: resume_run(
-            run, source=source, profile=profile, every=every, stop_requested=stop_signal, command=command_line()
-        ),
-    )
+    begin = partial(resume_run, run, source=DataSource(data_root), profile=profile)
+    train_to_end(run, begin, (save_every, keep))

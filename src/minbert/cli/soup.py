@@ -1,6 +1,6 @@
 """minbert soup: several runs -> one model with the mean of their weights."""
 
-from minbert.cli.console import console, shell_path
+from minbert.cli.console import shell_path, show_hint
 from minbert.cli.options import ForceOption, MergedOutOption, SoupRunsArgument
 
 
@@ -13,4 +13,4 @@ def soup(runs: SoupRunsArgument, out: MergedOutOption, force: ForceOption = Fals
 
     make_soup(runs, out, force)
     where = shell_path(out)
-    console.print(f"The average of {len(runs)} models is in {where}. Evaluate it:  minbert evaluate {where}")
+    show_hint(f"The average of {len(runs)} models is in {where}.\nEvaluate it:  minbert evaluate {where}")

@@ -7,69 +7,112 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from minbert.cli.console import command_line, console, escape_markup, score_table, shell_path
+from minbert.cli.compare import read_time_budget
+from minbert.cli.console import command_line, console, escape_markup, shell_path, show_hint, show_task_outcomes
+from minbert.cli.data_files import DataFlags, choose_recipe
 from minbert.cli.interrupts import StopSignal, show_stopped, show_stopped_at_once
 from minbert.cli.options import (
     DataRootOption,
     ForceOption,
     KeepOption,
+    KindOption,
+    LabelOption,
     ProfileOption,
-    RecipeArgument,
+    RecipeOrFilesArgument,
     ResumeRunOption,
+    RunBudgetOption,
     SaveEveryOption,
     SeedOption,
     SetOption,
     SkipBadRowsOption,
+    StrictOption,
+    TaskNameOption,
+    TextOption,
     TrainOutOption,
+    WithRecipeOption,
 )
 from minbert.cli.training_progress import watch_training
+from minbert.errors import UserError
 
 if TYPE_CHECKING:
+    from minbert.config.recipe import Recipe
     from minbert.runs.events import Event, Finished
 
 
 def train(
-    recipe: RecipeArgument,
+    given: RecipeOrFilesArgument,
     out: TrainOutOption,
+    text: TextOption = None,
+    label: LabelOption = None,
+    kind: KindOption = None,
+    task: TaskNameOption = None,
+    recipe: WithRecipeOption = None,
     data_root: DataRootOption = None,
     set_: SetOption = None,
     seed: SeedOption = None,
     skip_bad_rows: SkipBadRowsOption = False,
+    strict: StrictOption = False,
+    budget: RunBudgetOption = None,
     save_every: SaveEveryOption = "10m",
     keep: KeepOption = 2,
     resume: ResumeRunOption = False,
     profile: ProfileOption = False,
     force: ForceOption = False,
 ) -> None:
-    """Train one model on all tasks of a recipe.
+    """Train one model on your files, or on all tasks of a recipe.
 
-    Everything is checked before training starts. The run directory holds the resolved recipe, the scores of every
-    epoch, learning curves (curves.png and TensorBoard events), the dev predictions and the best model. Ctrl-C saves
-    the current step; `minbert resume RUN` continues from there, with the same result.
+    The columns of data files, the kind of each task and the order of its labels are found, and shown with the reasons.
+    x-train.csv and x-dev.csv belong together. Everything is checked before training starts. The run directory holds
+    the resolved recipe, its tasks, the scores of every epoch, learning curves, the dev predictions and the best model.
+    Ctrl-C saves the current step; `minbert resume RUN` continues from there, with the same result.
 
-    Example: minbert train baseline --data-root data --out runs/baseline
+    Examples:
+      minbert train reviews.csv --out runs/stars --budget 10m
+      minbert train baseline --data-root data --out runs/baseline
     """
-    from minbert.config.loading import read_recipe
     from minbert.data.source import DataSource
-    from minbert.runs.checkpoint import CheckpointInterval
+
+    overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
+    chosen = choose_recipe(given, DataFlags(text, label, kind, task, recipe), overrides, stdin_for=out)
+    names = escape_markup(", ".join(given))
+    console.print(f"[bold]{names}[/] on {escape_markup(chosen.backbone)}: {', '.join(chosen.tasks)}")
+    begin = run_starter(chosen, out, budget, resume, force, strict)
+    begin = partial(begin, source=DataSource(data_root, skip_bad_rows), profile=profile)
+    train_to_end(out, begin, (save_every, keep))
+
+
+def run_starter(
+    chosen: "Recipe", out: Path, budget: str | None, resume: bool, force: bool, strict: bool
+) -> "Callable[..., Iterator[Event]]":
+    """Start a new run, or resume the one in `out`."""
     from minbert.runs.run import resume_run, start_run
 
-    chosen = read_recipe(recipe, [*(set_ or []), *([] if seed is None else [f"seed={seed}"])])
-    console.print(f"[bold]{escape_markup(recipe)}[/] on {escape_markup(chosen.backbone)}: {', '.join(chosen.tasks)}")
-    every = CheckpointInterval.parse(save_every, keep)
-    source = DataSource(data_root, skip_bad_rows)
-    run = partial(resume_run, out, chosen) if resume else partial(start_run, chosen, out, force=force)
-    events = partial(run, source=source, profile=profile, every=every)
-    train_to_end(out, lambda stop_signal: events(stop_requested=stop_signal, command=command_line()))
+    seconds = None if budget is None else read_time_budget(budget)
+    if not resume:
+        return partial(start_run, chosen, out, force=force, strict=strict, budget=seconds)
+    check_same_budget(out, seconds)
+    return partial(resume_run, out, chosen)
 
 
-def train_to_end(out: Path, events: "Callable[[StopSignal], Iterator[Event]]") -> None:
-    """Show a training run until it ends, or until a signal stops it."""
+def check_same_budget(out: Path, seconds: float | None) -> None:
+    """A resumed run keeps its budget: its steps were planned for it."""
+    from minbert.runs.directory import read_run
+
+    own = read_run(out).get("budget", {}).get("seconds")
+    if seconds is not None and seconds != own:
+        before = "without a budget" if own is None else f"with a budget of {own:g} s"
+        raise UserError(f"--budget: {out} was started {before}.", "Resume it without --budget.")
+
+
+def train_to_end(out: Path, begin: "Callable[..., Iterator[Event]]", checkpoints: tuple[str, int]) -> None:
+    """Show a training run until it ends, or until a signal stops it. `checkpoints`: how often, and how many to keep."""
+    from minbert.runs.checkpoint import CheckpointInterval
     from minbert.runs.events import Stopped
 
-    stop_signal = StopSignal()
+    every, stop_signal = CheckpointInterval.parse(*checkpoints), StopSignal()
     try:
-        finished = watch_training(events(stop_signal), stop_signal)
+        events = begin(every=every, stop_requested=stop_signal, command=command_line())
+        finished = watch_training(events, stop_signal)
     except Stopped as stopped:
         show_stopped(out, stopped.step)
         raise typer.Exit(128 + stopped.signal) from None
@@ -83,10 +126,25 @@ def show_finished(out: Path, finished: "Finished") -> None:
     """The scores, and an example of `minbert predict`."""
     from minbert.runs.directory import read_run
 
-    if finished.stopped_early:
+    if finished.out_of_time:
+        console.print("Stopped early: the time was up. The best model so far is kept.")
+    elif finished.stopped_early:
         console.print("Stopped early: the dev score no longer improved.")
-    console.print(score_table(finished.scores, finished.overall))
+    show_task_outcomes(finished.outcomes, finished.overall)
+    for line in leak_lines(finished):
+        console.print(line, markup=False)
     where = shell_path(out)
     name, task = next(iter(read_run(out)["recipe"]["tasks"].items()))
     texts = " ".join(['"..."'] * len(task["task"]["text"]))
-    console.print(f"The model is in {where}. Try it:  minbert predict {where} {name} {texts}")
+    show_hint(f"The model is in {where}. Try it:\n  minbert predict {where} {name} {texts}")
+
+
+def leak_lines(finished: "Finished") -> "Iterator[str]":
+    """The scores without the dev rows that are also training rows."""
+    for name, rows in finished.leaked.items():
+        metric, value = next(iter(finished.scores[name].items()))
+        if name in finished.without_leaks:
+            without = f"without {rows:,} leaked rows {finished.without_leaks[name][metric]:.3f}"
+        else:
+            without = "all of its dev rows leaked"
+        yield f"{name}: {metric} {value:.3f}, {without}"

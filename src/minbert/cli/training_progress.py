@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from minbert.cli.console import progress_bar
+from minbert.cli.console import escape_markup, progress_bar
 from minbert.cli.interrupts import StopSignal
 
 if TYPE_CHECKING:
@@ -69,6 +69,12 @@ class TrainingView:
             self.bar.console.print(f"  {name}: {train_rows:,} training rows, {dev_rows:,} dev rows{skipped}")
         for note in event.notes:
             self.bar.console.print(f"  {note}", markup=False)
+        if event.settings:
+            self.bar.console.print("  settings chosen for the data:")
+        for line in event.settings:
+            self.bar.console.print(f"    {line}", markup=False)
+        for warning in event.warnings:
+            self.bar.console.print("  [yellow]warning:[/] " + escape_markup(warning))
         self.rate = event.rate
         count = sum(event.parameters.values())
         self.bar.console.print(f"  {count / 1e6:.1f}M parameters, {event.steps:,} steps")

@@ -2,15 +2,16 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from minbert.comparison.budget import Budget, shortened
+from minbert.comparison.budget import Budget, BudgetTooShort, shortened
 from minbert.comparison.engines import Engine, Returned, TrialProgress
 from minbert.comparison.results import TrialResult
 from minbert.comparison.store import Store
@@ -27,6 +28,8 @@ from minbert.training.prepare import outline
 # the fraction of each epoch that fits into a budget is measured, so it cannot be computed again, and it is part of a
 # trial's key
 EPOCH_FRACTIONS = "epoch_fractions.json"
+# steps are timed again by the next command, and may then take longer
+BUDGET_MARGIN = 1.2
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,8 @@ class Comparison:
         """Every recipe with every seed, shortened to the budget; whole where its fraction is not known."""
         recipes: dict[str, Recipe] = {label: each.recipe for label, each in self.recipes.items()}
         if self.budget != Budget():
-            recipes |= {label: shortened(recipes[label], fraction) for label, fraction in fractions.items()}
+            rows = self.budget.eval_rows
+            recipes |= {label: shortened(recipes[label], fraction, rows) for label, fraction in fractions.items()}
         return [
             make_trial(label, replace(recipe, seed=seed), self.source, self.command)
             for seed in self.seeds
@@ -131,22 +135,36 @@ class Comparison:
             if keys[label] not in known
         }
         failed: dict[str, str] = {}
+        too_short: dict[str, BudgetTooShort] = {}
         if unknown:
             yield Calibrating(0, len(unknown))
         # counting steps needs no model; times are measured the way the trials will run
         call = engine.call if self.budget.seconds else call_in_process
         for done, (key, fraction) in enumerate(call(Budget.epoch_fraction_of, unknown), 1):
-            if isinstance(fraction, BaseException):
+            if isinstance(fraction, BudgetTooShort):
+                too_short[key] = fraction
+            elif isinstance(fraction, BaseException):
                 how = "timed" if self.budget.seconds else "counted"
                 failed[key] = f"while its steps were {how}: {failure_reason(fraction)}"
             else:
                 known[key] = fraction
                 write_json(self.folder / EPOCH_FRACTIONS, known)
             yield Calibrating(done, len(unknown))
+        self.check_budget({label: too_short[key] for label, key in keys.items() if key in too_short})
         return (
             {label: known[key] for label, key in keys.items() if key in known},
             {label: failed[key] for label, key in keys.items() if key in failed},
         )
+
+    def check_budget(self, too_short: Mapping[str, BudgetTooShort]) -> None:
+        """UserError that names the shortest budget that every recipe can keep."""
+        if too_short:
+            needed = {label: wrong.seconds / self.recipes[label].budget_fraction for label, wrong in too_short.items()}
+            worst = max(needed, key=needed.__getitem__)
+            raise UserError(
+                f"{worst}: a budget of {self.budget.seconds:g} s is too short: {too_short[worst].problem}",
+                f"Give --budget {math.ceil(needed[worst] * BUDGET_MARGIN)}s or more, or --steps. Nothing was trained.",
+            )
 
     def read_fractions(self) -> dict[str, float]:
         """What was measured before, also for other recipes and budgets."""
@@ -192,12 +210,16 @@ class Comparison:
                     "key": trial.key,
                     "label": trial.label,
                     "seed": trial.recipe.seed,
-                    **asdict(self.budget.scaled(self.recipes[trial.label].budget_fraction)),
+                    **self.budget_of(trial),
                 }
                 for trial in trials
             ],
         }
         write_json(self.folder / "compare.json", plan)
+
+    def budget_of(self, trial: Trial) -> dict[str, float | None]:
+        budget = self.budget.scaled(self.recipes[trial.label].budget_fraction)
+        return {"seconds": budget.seconds, "steps": budget.steps}
 
 
 def call_in_process(

@@ -32,7 +32,7 @@ class PublishedRow:
     one_model_per_task: bool = False
     recipes: dict[str, str] = field(default_factory=dict)
     compose: dict[str, str] = field(default_factory=dict)
-    split: Literal["dev", "test"] = "dev"
+    split: Literal["dev", "test", "unknown"] = "dev"
     sst: float | None = None
     quora: float | None = None
     sts: float | None = None
@@ -68,7 +68,8 @@ class PublishedReport:
 
     title: str
     rows: tuple[PublishedRow, ...]
-    extra: tuple[str, ...] = ()
+    # what it tried or named without a row in a table
+    extras: tuple[PublishedRow, ...] = ()
 
 
 def read_published() -> dict[str, PublishedReport]:
@@ -87,12 +88,16 @@ def published_overall(figures: Mapping[str, float]) -> float | None:
     return weighted_overall({task: {metric: figures[task]} for task, metric in REPORT_METRICS.items()}, REPORT_OVERALL)
 
 
-def choose_rows(letters: Iterable[str], ids: Iterable[str] = ()) -> list[PublishedRow]:
-    """The rows of these reports, or only those named, with the rows that they are composed of."""
-    reports = read_published()
-    rows = {row.id: row for letter in letters for row in reports[letter].rows}
+def choose_rows(letters: Iterable[str], ids: Iterable[str] = (), extras: bool = False) -> list[PublishedRow]:
+    """The rows of these reports, with `extras` also what has no row in a table; or only those named.
+
+    A row that is composed of others brings them along.
+    """
+    reports = [read_published()[letter] for letter in letters]
+    tables = [row for report in reports for row in report.rows]
+    rows = {row.id: row for row in (*tables, *(row for report in reports for row in report.extras))}
     wanted = set()
-    for name in list(ids) or list(rows):
+    for name in list(ids) or (rows if extras else [row.id for row in tables]):
         if name not in rows:
             raise UserError(f"There is no row '{name}' here. {did_you_mean(name, rows)}")
         wanted |= {name, *rows[name].compose.values()}

@@ -27,7 +27,7 @@ from minbert.files import differences
 from minbert.runs.directory import read_run
 
 # not a difference between recipes: the seed varies, the fraction makes budgets equal
-NOT_COMPARED = ("seed", "epoch_fraction", "about")
+NOT_COMPARED = ("seed", "epoch_fraction", "about", "deviations")
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ class Reproduction:
         for row in rows:
             jobs = row_recipes(row, settings)
             # rows that differ only in the backbone are the same when --backbone replaces it
-            key = (*(replace(job.recipe, about="").as_toml() for job in jobs),)
+            key = (*(replace(job.recipe, about="", deviations={}).as_toml() for job in jobs),)
             if jobs and key in first:
                 self.same[row.id] = first[key]
                 jobs = self.jobs[first[key]]
@@ -134,7 +134,9 @@ class Reproduction:
                 failed = failed or (NOT_TRAINED_YET if result.state == "missing" else f"failed: {result.reason}")
         figures = {task: scores[task][metric] for task, metric in REPORT_METRICS.items() if task in scores}
         every = {f"{task}.{metric}": value for task, found in scores.items() for metric, value in found.items()}
-        others = {name: every[name] for name in row.others if name in every}
+        # tasks that the other reports do not have, by their main metric, which comes first
+        further = [f"{task}.{next(iter(found))}" for task, found in scores.items() if task not in REPORT_METRICS]
+        others = {name: every[name] for name in (*row.others, *further) if name in every}
         same = f"on this backbone the same as {self.same[row.id]}" if row.id in self.same else ""
         return RowOutcome(row, figures, others, sum(costs[1:], start=costs[0]) if costs else None, failed, same)
 
@@ -178,13 +180,14 @@ def reproduction_markdown(outcomes: Sequence[RowOutcome], title: str, about: str
         f"|{'---|' * 3}{'---:|' * (len(REPRODUCTION_COLUMNS) - 4)}---|",
     ]
     lines += [f"| {' | '.join(outcome_cells(outcome))} |" for outcome in outcomes]
-    besides = [outcome for outcome in outcomes if outcome.row.others]
+    besides = [outcome for outcome in outcomes if outcome.row.others or outcome.others]
     if besides:
         lines += ["", "| row | metric | published | here |", "|---|---|---:|---:|"]
         lines += [
-            f"| {outcome.row.id} | {name} | {format_figure(value)} | {format_figure(outcome.others.get(name))} |"
+            f"| {outcome.row.id} | {name} | {format_figure(outcome.row.others.get(name))} "
+            f"| {format_figure(outcome.others.get(name))} |"
             for outcome in besides
-            for name, value in outcome.row.others.items()
+            for name in {**outcome.row.others, **outcome.others}
         ]
     return "\n".join(lines) + "\n"
 

@@ -68,7 +68,7 @@ def trial_content(recipe: Recipe, source: DataSource = DEFAULT_SOURCE) -> str:
     data = [(task.name, split, file_sha256(source.locate(task, split))) for task, split in files]
     weights = [(path.name, file_sha256(path)) for path in backbone_files(find_backbone(recipe.backbone))]
     teachers = []
-    for stage in table["stages"]:
+    for stage in table.get("stages", []):
         # a teacher counts by its weights, not by its path
         paths = stage.get("distillation", {}).pop("teachers", [])
         teachers += [[file_sha256(path) for path in sorted(Path(each).rglob("*.safetensors"))] for each in paths]
@@ -103,7 +103,7 @@ def train_trial(
         if trial_content(trial.recipe, trial.source)[: len(trial.key)] != trial.key:
             raise UserError("its data or weights have changed since the comparison was started.")
         wait_until_unlocked(run)
-        for event in train_events(trial, run, stop_requested):
+        for event in trial_events(trial, run, stop_requested):
             if isinstance(event, Started):
                 report_progress(event.done, event.steps)
             elif isinstance(event, Step):
@@ -129,7 +129,7 @@ def failure_reason(wrong: BaseException) -> str:
     return f"{type(wrong).__name__}: {wrong}"
 
 
-def train_events(trial: Trial, run: Path, stop_requested: StopRequest) -> Iterator[Event]:
+def trial_events(trial: Trial, run: Path, stop_requested: StopRequest) -> Iterator[Event]:
     """The events of the remaining training: resumed, or started again where resuming is refused."""
     every = CheckpointInterval(seconds=CHECKPOINT_SECONDS)
     if (run / "run.json").is_file():
@@ -159,6 +159,7 @@ def train_events(trial: Trial, run: Path, stop_requested: StopRequest) -> Iterat
         source=trial.source,
         force=True,
         every=every,
+        controls=False,
         stop_requested=stop_requested,
         command=trial.command,
     )

@@ -5,13 +5,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from minbert.config.other_names import first_stage_path
 from minbert.config.overall_terms import flatten_overall
 from minbert.config.overrides import apply_override, extend_recipe, merge, tasks_as_table
 from minbert.config.recipe import Recipe, Stage, TaskPlan
 from minbert.config.schema import check_known, fill_settings, settings_of
+from minbert.config.task import is_task_table
 from minbert.errors import UserError, did_you_mean, short_path
 
 SHIPPED = Path(__file__).parent / "recipes"
+DATA_SUFFIXES = {".csv", ".tsv", ".txt", ".jsonl", ".json", ".ndjson", ".parquet", ".pq", ".xlsx", ".gz"}
 
 
 def read_recipe(spec: str, overrides: Sequence[str] = ()) -> Recipe:
@@ -22,12 +25,31 @@ def read_recipe(spec: str, overrides: Sequence[str] = ()) -> Recipe:
     return recipe_from(table, recipe_name(path))
 
 
+def recipe_from_files(
+    tasks: Mapping[str, Any], where: str, recipe: str | None = None, overrides: Sequence[str] = ()
+) -> Recipe:
+    """A recipe for tasks that were found in data files, with the settings of another one if it is named."""
+    table: dict[str, Any] = {"tasks": tasks}
+    if recipe is not None:
+        base, path = read_recipe_table(recipe)
+        table = {**extend_recipe(base, {"tasks": []}), "tasks": tasks}
+        where = f"{where} with {recipe_name(path)}"
+    for override in overrides:
+        apply_override(table, override)
+    return recipe_from(table, where)
+
+
 def recipe_from(table: Mapping[str, Any], where: str) -> Recipe:
     """A recipe from a table as TOML gives it."""
-    check_known(table, [*settings_of(Recipe), "defaults", "extends"], where, "the recipe")
+    known = [*(name for name in settings_of(Recipe) if name != "table"), "defaults", "extends"]
+    check_known(table, known, where, "the recipe", first_stage_path(table.get("stages")))
     settings = {name: value for name, value in table.items() if name != "defaults"}
+    # a recipe that extends another removes a deviation by leaving its sentence empty
+    if isinstance(table.get("deviations"), dict):
+        settings["deviations"] = {topic: text for topic, text in table["deviations"].items() if text}
     settings["tasks"] = read_plans(table.get("tasks", {}), table.get("defaults", {}), where)
-    stages = unroll_stages(table.get("stages", [{}]), where)
+    settings["table"] = dict(table)
+    stages = unroll_stages(table.get("stages", []), where)
     settings["stages"] = [fill_settings(Stage, stage, where, f"stage {i}") for i, stage in enumerate(stages)]
     return fill_settings(Recipe, settings, where, "the recipe", where)
 
@@ -48,6 +70,11 @@ def read_plans(tasks: Any, defaults: Any, where: str) -> dict[str, TaskPlan]:
             raise UserError(f"{where}: there is no task '{name}' to leave out. {did_you_mean(name, others)}")
         if not isinstance(plan, dict):
             raise UserError(f"{where}: 'tasks.{name}' should be a table.")
+        if is_task_table(plan):
+            raise UserError(
+                f"{where}: [tasks.{name}] says how a task is trained; what it learns is a table of its own.",
+                f"Write 'kind', 'text', 'label' and 'files' below [tasks.{name}.task], or in a task file.",
+            )
         plans[name] = fill_settings(TaskPlan, merge(defaults, plan), where, f"task '{name}'")
     return plans
 
@@ -57,12 +84,18 @@ def unroll_stages(stages: Any, where: str) -> list[dict[str, Any]]:
     if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
         raise UserError(f"{where}: 'stages' should be a list of tables.", "Write [[stages]] before each.")
     flat = []
-    for stage in stages:
+    for i, stage in enumerate(stages):
         if not {"repeat", "each"} & set(stage):
             flat.append(stage)
             continue
         times = stage.get("repeat")
-        if set(stage) != {"repeat", "each"} or not isinstance(times, int) or isinstance(times, bool) or times < 1:
+        more = [name for name in stage if name not in ("repeat", "each")]
+        if more:
+            raise UserError(
+                f"{where}: '{more[0]}' is not a setting of a group of stages, but of each stage in it.",
+                f"Write it in [[stages.each]]; with --set, stages.{i}.each.0.{more[0]} for the first of them.",
+            )
+        if "each" not in stage or not isinstance(times, int) or isinstance(times, bool) or times < 1:
             raise UserError(
                 f"{where}: a group of stages has 'repeat', a whole number of at least 1, and 'each', the stages.",
                 "Write [[stages]] with repeat = 10, and below it [[stages.each]] before each of its stages.",
@@ -74,12 +107,18 @@ def unroll_stages(stages: Any, where: str) -> list[dict[str, Any]]:
 def read_recipe_table(spec: str, seen: tuple[Path, ...] = ()) -> tuple[dict[str, Any], Path]:
     """A recipe's table with everything it extends, and its file."""
     path = find_recipe(spec, seen[-1].parent if seen else None)
+    if path.suffix.lower() in DATA_SUFFIXES:
+        raise UserError(
+            f"{recipe_name(path)}: a data file, not a recipe.",
+            f"Train on it:  minbert train {spec} --out RUN\nWrite a recipe for it:  minbert init {spec} --out DIR",
+        )
     if path in seen:
         raise UserError(f"{recipe_name(path)}: extends itself through {' and '.join(recipe_name(p) for p in seen)}.")
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
         raise UserError(f"{recipe_name(path)}: not TOML: {wrong}") from None
+    check_is_recipe(table, path)
     anchor_tasks(table, path.parent)
     if "overall" in table:
         table["overall"] = flatten_overall(table["overall"])
@@ -96,6 +135,12 @@ def find_recipe(spec: str, beside: Path | None = None) -> Path:
     for path in ([beside / spec] if beside else []) + [Path(spec), SHIPPED / f"{spec}.toml"]:
         if path.is_file():
             return path.resolve()
+    # papers/e-adaptation/hybrid by its last part
+    named = [name for name in shipped_recipes() if name.rpartition("/")[2] == spec]
+    if len(named) == 1:
+        return (SHIPPED / f"{named[0]}.toml").resolve()
+    if named:
+        raise UserError(f"There are several recipes '{spec}'.", f"Choose one of: {', '.join(named)}.")
     raise UserError(
         f"There is no recipe '{spec}'. {did_you_mean(spec, shipped_recipes())}",
         "Name a file that ends in .toml, or one of those that `minbert recipes` lists.",
@@ -113,11 +158,26 @@ def recipe_name(path: Path) -> str:
     return short_path(path)
 
 
+def check_is_recipe(table: Mapping[str, Any], path: Path) -> None:
+    if is_task_table(table) and not {"tasks", "extends"} & set(table):
+        raise UserError(
+            f"{recipe_name(path)}: is a task file, not a recipe: it says what to learn, and a recipe names the tasks.",
+            f'Write a recipe with [tasks.{path.stem}] and below it task = "{path.name}".',
+        )
+
+
 def anchor_tasks(table: dict[str, Any], folder: Path) -> None:
-    """Make the paths of task files relative to the recipe that names them, not to one that extends it."""
+    """Make paths relative to the recipe that names them, not to one that extends it: task files, and data files of
+    tasks that are written in the recipe."""
     tasks = table.get("tasks")
     for plan in tasks.values() if isinstance(tasks, dict) else ():
-        if isinstance(plan, dict) and isinstance(plan.get("task"), str):
-            path = folder / plan["task"]
-            if path.suffix == ".toml" and path.is_file():
-                plan["task"] = str(path)
+        task = plan.get("task") if isinstance(plan, dict) else None
+        if isinstance(task, str):
+            plan["task"] = anchored(task, folder) if task.endswith(".toml") else task
+        elif isinstance(task, dict) and isinstance(task.get("files"), dict):
+            task["files"] = {split: anchored(file, folder) for split, file in task["files"].items()}
+
+
+def anchored(path: Any, folder: Path) -> Any:
+    """The path of a file beside the recipe; others are looked for below the data root."""
+    return str(folder / path) if isinstance(path, str) and (folder / path).is_file() else path

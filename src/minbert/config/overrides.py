@@ -63,7 +63,8 @@ def apply_override(table: dict[str, Any], override: str) -> None:
         table.update(extend_recipe(table, {"tasks": value}))
         return
     table["tasks"] = tasks_as_table(table.get("tasks", {}))
-    table.setdefault("stages", [{}])
+    if steps[0] == "stages":
+        table.setdefault("stages", [{}])
     set_value(table, steps, value, override)
     if steps[0] == "overall" and "overall" in table:
         table["overall"] = flatten_overall(table["overall"])
@@ -79,7 +80,7 @@ def set_value(table: dict[str, Any], steps: list[str], value: Any, override: str
         if not isinstance(here, dict | list):
             raise UserError(f"{inside} is a value, not a table.")
         if isinstance(here, list) and not (step.isdecimal() and int(step) < len(here)):
-            raise UserError(f"{inside} has the places 0 to {len(here) - 1}, not '{step}'.")
+            raise UserError(f"{inside} has the places 0 to {len(here) - 1}, not '{step}'.", place_in(steps, i, here))
         place: Any = int(step) if isinstance(here, list) else step
         old = here.get(place) if isinstance(here, dict) else here[place]
         if i == len(steps) - 1:
@@ -91,3 +92,16 @@ def set_value(table: dict[str, Any], steps: list[str], value: Any, override: str
             # a technique written as a bare name gets settings: head = "linear" and head.dropout=0.2
             here[place] = {} if old is None else {"name": old}
         here = here[place]
+
+
+def place_in(steps: list[str], i: int, here: list[Any]) -> str:
+    """What to write instead of a path that goes wrong at its step i, in a list; nothing if that is not clear."""
+    groups = [n for n, each in enumerate(here) if isinstance(each, dict) and isinstance(each.get("each"), list)]
+    number, path, rest = steps[i].isdecimal(), ".".join(steps[:i]), steps[i:]
+    rest = rest[1:] if number else rest
+    if len(rest) != 1 or not here:
+        return ""
+    if not groups:
+        return "" if number else f"Write {path}.0.{rest[0]}."
+    first, last = f"{path}.{groups[0]}.each.0", f"{path}.{groups[0]}.each.{len(here[groups[0]]['each']) - 1}"
+    return f"{path}.{groups[0]} is a group of stages that repeat: write {first}.{rest[0]} ({first} to {last})."

@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, asdict, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import tomli_w
 
 from minbert.config.overall_terms import OverallTerm
 from minbert.config.renamed import renamed_technique
-from minbert.config.schema import Spec
+from minbert.config.schema import Spec, check_rules
 from minbert.config.task import Task, read_task
 from minbert.errors import did_you_mean
 
@@ -17,11 +17,30 @@ Precision = Literal["auto", "fp32", "bf16"]
 
 
 @dataclass(frozen=True, kw_only=True)
+class SharedLayerPlan:
+    """A linear layer with a ReLU, between the poolings and the heads of the tasks that write its name."""
+
+    name: str
+    dropout: float = 0.1
+    # before or after the linear layer
+    dropout_place: Literal["before", "after"] = "before"
+    # "each": each vector of a pair goes through the layer; "concatenated": it makes one vector of the two
+    vectors: Literal["each", "concatenated"] = "each"
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise ValueError("'name' is not empty")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"'dropout' is at least 0 and below 1, not {self.dropout:g}")
+
+
+@dataclass(frozen=True, kw_only=True)
 class TaskPlan:
     """How one task is trained."""
 
-    # a standard task or the path of a task file; left out, the standard task of the table's name
-    task: str = ""
+    # a standard task, the path of a task file, or the settings of a task as a table; left out, the standard task of the
+    # table's name
+    task: str | dict[str, Any] = ""
     pairing: Spec = "cross_encoder"
     pooling: Spec = "mean"
     head: Spec = "linear"
@@ -33,14 +52,20 @@ class TaskPlan:
     regularizers: tuple[Spec, ...] = ()
     # pairs are read in both orders, and the outputs averaged
     symmetric: bool = False
-    # the name of a layer before the head; tasks that write the same name share it
-    shared_layer: str | None = None
+    # a layer before the head, or only its name; tasks that write the same name share it
+    shared_layer: str | SharedLayerPlan | None = None
     batch_size: int = 32
     # left out: the task's own
     max_length: int | None = None
 
     def __post_init__(self) -> None:
         check_sizes([self.batch_size], [] if self.max_length is None else [self.max_length])
+
+    @property
+    def shared(self) -> SharedLayerPlan | None:
+        """The shared layer with its settings, if there is one."""
+        given = self.shared_layer
+        return SharedLayerPlan(name=given) if given and isinstance(given, str) else given or None
 
 
 def check_sizes(batch_sizes: Iterable[int], max_lengths: Iterable[int]) -> None:
@@ -76,13 +101,16 @@ class Stage:
     # "all"; "heads and adapters": the tasks' own parameters, with the encoder frozen; "heads": the same without the
     # adapters; "top 2": the tasks' own parameters and the two highest layers of the encoder
     trainable: str = "all"
+    # whether an encoder that is frozen as a whole keeps its dropout; without it, its vectors are always the same
+    frozen_dropout: bool = False
     epochs: int = 1
     # left out: as many as it takes to see as many examples as all its tasks have
     steps_per_epoch: int | None = None
     # which tasks a step trains: by size, in turn, all at once, ...
     sampler: Spec = "proportional"
-    # at most this many rows of a task per epoch, sampled again in each; "smallest": as many as the smallest task has
-    max_rows_per_task: int | Literal["smallest"] | None = None
+    # at most this many rows of a task per epoch, sampled again in each; "smallest": as many as the smallest task has;
+    # "second_largest": as many as the second largest has, so that only the largest is cut
+    max_rows_per_task: int | Literal["smallest", "second_largest"] | None = None
     # by task; left out: the task's own
     batch_sizes: dict[str, int] = field(default_factory=dict)
     max_lengths: dict[str, int] = field(default_factory=dict)
@@ -113,6 +141,7 @@ class Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class Optimizer:
+    algorithm: Spec = "adamw"
     learning_rate: float = 5e-5
     # of the tasks' own parameters; left out: the same
     head_learning_rate: float | None = None
@@ -125,15 +154,10 @@ class Optimizer:
     # the largest norm of a gradient; 0: any
     max_grad_norm: float = 1.0
     gradient_accumulation_steps: int = 1
-    betas: tuple[float, ...] = (0.9, 0.999)
-    eps: float = 1e-8
-    # "torch": its fused AdamW, which is faster; "minbert": ours
-    implementation: Literal["torch", "minbert"] = "torch"
 
     def __post_init__(self) -> None:
-        wrong = [
-            rule
-            for rule, kept in {
+        check_rules(
+            {
                 "learning_rate > 0": self.learning_rate > 0,
                 "head_learning_rate > 0": self.head_learning_rate is None or self.head_learning_rate > 0,
                 "weight_decay >= 0": self.weight_decay >= 0,
@@ -141,19 +165,16 @@ class Optimizer:
                 "0 <= warmup_ratio < 1": 0 <= self.warmup_ratio < 1,
                 "max_grad_norm >= 0": self.max_grad_norm >= 0,
                 "gradient_accumulation_steps >= 1": self.gradient_accumulation_steps >= 1,
-                "two betas, 0 <= beta < 1": len(self.betas) == 2 and all(0 <= beta < 1 for beta in self.betas),
-                "eps > 0": self.eps > 0,
-            }.items()
-            if not kept
-        ]
-        if wrong:
-            raise ValueError(f"needs {'; '.join(wrong)}")
+            }
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """When models are measured in training. The one with the best overall score is kept."""
+    """When models are measured in training, and which one is kept."""
 
+    # "best": the model with the best overall score on the dev rows; "last": that of the last epoch
+    keep: Literal["best", "last"] = "best"
     # end the run after this many evaluations in a row without a better one
     patience: int | None = None
     # how many dev rows of a task are measured in training; left out: all
@@ -174,12 +195,17 @@ class Recipe:
     where: str = field(compare=False)
     _: KW_ONLY
     about: str = ""
+    # where it departs from the source that it follows, or fills in what the source leaves open: topic -> sentence
+    deviations: dict[str, str] = field(default_factory=dict)
     backbone: str = "minilm"
     seed: int = 0
     tasks: dict[str, TaskPlan]
-    stages: tuple[Stage, ...] = (Stage(),)
+    # left out: settings that fit the data are chosen when it is read (training/auto.py)
+    stages: tuple[Stage, ...] = ()
     # how much of each epoch is trained: 0.1 is a tenth of its steps, and of the steps of each task in it
     epoch_fraction: float = 1.0
+    # fit linear heads on the frozen encoder's vectors first; that model competes with all later ones
+    linear_probe: bool = False
     balancer: Spec = "sum"
     # the mean of the weights over steps, which is measured and saved; left out: the weights as they are
     weight_averaging: Spec | None = None
@@ -189,6 +215,8 @@ class Recipe:
     selection: Selection = field(default_factory=Selection)
     # "task.metric" = weight: the score that ranks models; left out: the mean of the main metrics of all tasks measured
     overall: dict[str, float | OverallTerm] = field(default_factory=dict)
+    # as it was written, with everything that it extends
+    table: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.seed < 0:
@@ -197,8 +225,6 @@ class Recipe:
             raise ValueError("'epoch_fraction' is above 0 and at most 1")
         if not self.tasks:
             raise ValueError("names no tasks")
-        if not self.stages:
-            raise ValueError("has no stages")
         for measure, term in self.overall.items():
             if not isinstance(term, OverallTerm) and term <= 0:
                 raise ValueError(f"the weight of '{measure}' in [overall] should be above 0, not {term:g}")
@@ -212,11 +238,11 @@ class Recipe:
                     raise ValueError(f"stage {i} names the task '{name}'. {did_you_mean(name, self.tasks)}")
 
     def read_tasks(self) -> dict[str, Task]:
-        return {name: read_task(name, plan.task) for name, plan in self.tasks.items()}
+        return {name: read_task(name, plan.task, where=self.where) for name, plan in self.tasks.items()}
 
     def as_table(self) -> dict[str, Any]:
         """The recipe as a table for TOML, with every default."""
-        table: dict[str, Any] = _plain(asdict(self))
+        table: dict[str, Any] = _plain(asdict(replace(self, table={})))
         del table["where"]
         return table
 

@@ -19,7 +19,6 @@ RENAMED_SETTINGS = {
     "warmup": "warmup_ratio",
     "clip": "max_grad_norm",
     "accumulate": "gradient_accumulation_steps",
-    "epsilon": "eps",
     # recipe.selection
     "rows": "eval_rows",
     "cosines": "gradient_cosine_rows",
@@ -27,6 +26,8 @@ RENAMED_SETTINGS = {
     "names": "label_names",
     "split": "dev_split",
 }
+# old setting of recipe.optimizer: what it is called as a setting of the algorithm
+MOVED_TO_ALGORITHM = {"betas": "betas", "eps": "eps", "epsilon": "eps", "implementation": "implementation"}
 # family: old name: new name
 RENAMED_TECHNIQUES = {
     "pairing": {"joined": "cross_encoder", "apart": "bi_encoder", "twice": "simcse"},
@@ -40,6 +41,9 @@ def renamed_setting(name: str, known: Collection[str]) -> str:
     """The sentence for an unknown setting that is the old name of a known one; else nothing."""
     if name == "mix" and "eval_rows" in known:
         return "'selection.mix' is now the table [overall], which ranks and selects models."
+    if name in MOVED_TO_ALGORITHM and "algorithm" in known:
+        now = f'algorithm = {{ name = "adamw", {MOVED_TO_ALGORITHM[name]} = ... }}'
+        return f"'optimizer.{name}' is now a setting of the algorithm: write {now} in [optimizer]."
     new = RENAMED_SETTINGS.get(name)
     return f"'{name}' is now called '{new}'." if new in known else ""
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from minbert.config.other_names import FIRST_STAGE, family_word, setting_elsewhere, technique_elsewhere
 from minbert.config.renamed import renamed_setting, renamed_technique
 from minbert.errors import UserError, did_you_mean
 
@@ -42,9 +43,10 @@ def choose_technique(family: str, table: Mapping[str, T], spec: Spec, where: str
     """The family's entry that the recipe names, its settings, and its name for error messages."""
     name, settings = split_spec(spec, where)
     if name not in table:
-        unknown = f"unknown {family} '{name}'. {did_you_mean(name, table)}"
+        known = technique_elsewhere(family, name) or did_you_mean(name, table)
+        unknown = f"unknown {family_word(family)} '{name}'. {known}"
         raise UserError(f"{where}: {renamed_technique(family, name) or unknown}")
-    return table[name], settings, f"{family} '{name}'"
+    return table[name], settings, f"{family_word(family)} '{name}'"
 
 
 def build_technique(family: str, table: Mapping[str, Callable[..., T]], spec: Spec, where: str, /, *given: object) -> T:
@@ -69,13 +71,23 @@ def expand_spec(family: str, table: Mapping[str, Callable[..., T]], spec: Spec, 
     return {"name": name, **full} if full else name
 
 
-def check_known(settings: Collection[str], known: Collection[str], where: str, what: str) -> None:
-    """UserError for the first setting that is unknown."""
+def check_known(
+    settings: Collection[str], known: Collection[str], where: str, what: str, first_stage: str = FIRST_STAGE
+) -> None:
+    """UserError for the first setting that is unknown; `first_stage`: the path of the settings of a stage."""
     for name in settings:
         if name not in known:
             of = f" of {what}" if what else ""
-            unknown = f"unknown setting '{name}'{of}. {did_you_mean(name, known)}"
+            meant = setting_elsewhere(name, known, first_stage) or did_you_mean(name, known)
+            unknown = f"unknown setting '{name}'{of}. {meant}"
             raise UserError(f"{where}: {renamed_setting(name, known) or unknown}")
+
+
+def check_rules(rules: Mapping[str, bool]) -> None:
+    """ValueError that names the rules that the settings break."""
+    broken = [rule for rule, kept in rules.items() if not kept]
+    if broken:
+        raise ValueError(f"needs {'; '.join(broken)}")
 
 
 def fill_settings(make: Callable[..., T], settings: Mapping[str, Any], where: str, what: str, /, *given: object) -> T:
@@ -88,9 +100,10 @@ def fill_settings(make: Callable[..., T], settings: Mapping[str, Any], where: st
             raise UserError(f"{where}: {what} needs the setting '{name}'.")
     checked = {}
     for name, value in settings.items():
-        if hints.get(name) == Spec and isinstance(value, dict) and isinstance(known[name].default, str):
+        default = known[name].default
+        if hints.get(name) == Spec and isinstance(value, dict) and default and isinstance(default, str):
             # settings without a name are those of the default technique
-            value = {"name": known[name].default, **value}
+            value = {"name": default, **value}
         try:
             checked[name] = convert(value, hints.get(name, Any), where, name)
         except TypeError as wrong:

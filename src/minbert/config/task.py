@@ -49,6 +49,8 @@ class Task:
     dev_split: float = 0.1
     max_length: int = 128
     class_weights: tuple[float, ...] | Literal["balanced"] | None = None
+    # classify with two labels: the second is predicted from this probability on; left out: the more probable one
+    threshold: float | None = None
     # what to do with rows whose texts or label are empty
     missing: Literal["error", "skip"] = "error"
     delimiter: str = ""
@@ -77,6 +79,8 @@ class Task:
             raise ValueError(f"{len(self.class_weights)} class weights for {len(keys)} labels")
         if isinstance(self.class_weights, tuple) and any(weight < 0 for weight in self.class_weights):
             raise ValueError("'class_weights' are at least 0")
+        if self.threshold is not None and (len(keys) != 2 or not 0 < self.threshold < 1):
+            raise ValueError("'threshold' is a probability between 0 and 1, for tasks with two 'labels'")
         if not 0 < self.dev_split < 1:
             raise ValueError("'dev_split' is a fraction between 0 and 1")
         if self.max_length < 8:
@@ -107,6 +111,9 @@ class Task:
     def with_labels(self, labels: tuple[Label, ...]) -> "Task":
         return replace(self, labels=labels)
 
+    def with_threshold(self, threshold: float | None) -> "Task":
+        return replace(self, threshold=threshold)
+
     def with_class_weights(self, weights: tuple[float, ...]) -> "Task":
         return replace(self, class_weights=weights)
 
@@ -134,15 +141,38 @@ def task_from(name: str, folder: Path, settings: Mapping[str, Any], where: str) 
     return fill_settings(Task, settings, where, f"task '{name}'", name, folder)
 
 
-def read_task(name: str, spec: str = "", beside: Path | None = None) -> Task:
-    """The task in a file (a path, relative to `beside`), or a standard task by its name."""
-    spec = spec or name
+def read_task(name: str, spec: str | Mapping[str, Any] = "", beside: Path | None = None, where: str = "") -> Task:
+    """The task in a file (a path, relative to `beside`), a standard task by its name, or one from its settings.
+
+    Settings with a `name` change the task of that name: {name = "sst", max_length = 64}.
+    """
+    if isinstance(spec, Mapping):
+        settings = dict(spec)
+        based_on = settings.pop("name", "")
+        folder, base = read_task_table(based_on, beside) if based_on else (beside or Path(), {})
+        return task_from(name, folder, base | settings, where or f"task '{name}'")
+    folder, settings = read_task_table(spec or name, beside)
+    return task_from(name, folder, settings, str(find_task(spec or name, beside)))
+
+
+def read_task_table(spec: str, beside: Path | None) -> tuple[Path, dict[str, Any]]:
+    """The folder of a task file, and its settings."""
     path = find_task(spec, beside)
     try:
         settings = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
         raise UserError(f"{path}: not TOML: {wrong}") from None
-    return task_from(name, path.parent, settings, str(path))
+    if {"tasks", "extends"} & set(settings) and not is_task_table(settings):
+        raise UserError(
+            f"{path}: is a recipe, not a task file: it says how to train, and a task file what to learn.",
+            f"Name one of its task files, or train it with `minbert train {path.name}`.",
+        )
+    return path.parent, settings
+
+
+def is_task_table(table: Mapping[str, Any]) -> bool:
+    """Whether a table has settings that every task has and no recipe."""
+    return bool({"kind", "text", "label"} & set(table))
 
 
 def find_task(spec: str, beside: Path | None) -> Path:

@@ -1,7 +1,7 @@
 """Texts -> EncodedTexts -> Batch of packed tokens: sequences end to end, no padding.
 
-T tokens in a batch, S sequences, B examples (S = B, or 2B where the two texts of a pair are encoded separately or in
-both orders: first all first sequences, then all second ones).
+T tokens in a batch, S sequences, B examples. S = B, or 2B where the two texts of a pair are encoded separately or in
+both orders, or 3B where they are encoded separately and together: first all first sequences, then all second ones, ...
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,8 +17,15 @@ from minbert.data.packed import Packed
 from minbert.data.tokenizer import Tokenizer, Tokens, over_character_limit
 
 # cross_encoder: [CLS] a [SEP] b [SEP]; bi_encoder: a and b separately; both_orders: a with b, and b with a;
-# simcse: the first text twice
-Layout = Literal["cross_encoder", "bi_encoder", "both_orders", "simcse"]
+# combined: a, b, and a with b; simcse: the first text twice
+Layout = Literal["cross_encoder", "bi_encoder", "both_orders", "combined", "simcse"]
+# which texts of a pair make each sequence
+PAIR_ORDERS: dict[Layout, list[list[int]]] = {
+    "cross_encoder": [[0, 1]],
+    "bi_encoder": [[0], [1]],
+    "both_orders": [[0, 1], [1, 0]],
+    "combined": [[0], [1], [0, 1]],
+}
 # (the tokenizer, texts, how many of a text's tokens can be kept) -> a tag for each token
 TagTokens = Callable[[Tokenizer, Sequence[str], int], Tokens]
 
@@ -55,6 +62,8 @@ class EncodedTexts:
     first_segments: tuple[npt.NDArray[np.int64], ...]
     # which examples were too long to be encoded whole
     truncated: npt.NDArray[np.bool_]
+    # tokens of the longest sequence of each example before truncation
+    whole_lengths: npt.NDArray[np.int64]
     # a tag for each token of the parts; empty: not used
     tags: tuple[Tokens, ...] = ()
 
@@ -70,7 +79,8 @@ class EncodedTexts:
         """Some of the examples, in the given order."""
         firsts = tuple(first[rows] for first in self.first_segments)
         parts, tags = (tuple(part.take(rows) for part in each) for each in (self.parts, self.tags))
-        return replace(self, parts=parts, first_segments=firsts, truncated=self.truncated[rows], tags=tags)
+        truncated, whole = self.truncated[rows], self.whole_lengths[rows]
+        return replace(self, parts=parts, first_segments=firsts, truncated=truncated, whole_lengths=whole, tags=tags)
 
     def pack(self, rows: npt.NDArray[np.int64]) -> Packed:
         taken = [part.take(rows) for part in self.parts]
@@ -97,7 +107,7 @@ def encode_texts(
     tag: TagTokens | None = None,
     tokens: list[Tokens] | None = None,
 ) -> EncodedTexts:
-    """Texts -> sequences: [CLS] a [SEP]; pairs as [CLS] a [SEP] b [SEP], in both orders, or separately.
+    """Texts -> sequences: [CLS] a [SEP]; pairs as [CLS] a [SEP] b [SEP], in both orders, separately, or both ways.
 
     `tokens`: the tokens of the texts, where they are known already.
     """
@@ -105,25 +115,32 @@ def encode_texts(
     if tokens is None:
         tokens = [tokenizer.encode(column, max_length) for column in columns]
     tokens = tokens[: len(columns)]
-    paired = len(tokens) == 2 and layout != "bi_encoder"
-    if paired:
-        keep = share_length(tokens[0].lengths, tokens[1].lengths, max_length - 3)
-        # which texts make a sequence
-        orders = [[0, 1]] if layout == "cross_encoder" else [[0, 1], [1, 0]]
-    else:
-        keep = [np.minimum(column.lengths, max_length - 2) for column in tokens]
-        orders = [[column] for column in range(len(tokens))]
+    orders = PAIR_ORDERS[layout] if len(tokens) == 2 else [[0]]
+    # how many tokens of each text a sequence keeps
+    keep = [kept_tokens([tokens[i].lengths for i in order], max_length) for order in orders]
+    # the longest sequence of each example before truncation
+    whole = np.max([np.sum([tokens[i].lengths + 1 for i in order], axis=0) + 1 for order in orders], axis=0)
 
     def wrapped(rows: list[Tokens], first: int, end: int) -> tuple[Tokens, ...]:
-        parts = tuple(wrap([rows[i] for i in order], [keep[i] for i in order], first, end) for order in orders)
+        parts = tuple(
+            wrap([rows[i] for i in order], kept, first, end) for order, kept in zip(orders, keep, strict=True)
+        )
         return parts * 2 if layout == "simcse" else parts
 
     # only the first characters of a very long text were tokenized
     truncated = np.any([over_character_limit(column, max_length) for column in columns], axis=0)
-    truncated |= np.any([column.lengths > kept for column, kept in zip(tokens, keep, strict=True)], axis=0)
-    firsts = tuple(keep[order[0]] + 2 for order in orders) if paired else ()
+    for order, kept in zip(orders, keep, strict=True):
+        truncated |= np.any([tokens[i].lengths > each for i, each in zip(order, kept, strict=True)], axis=0)
+    firsts = tuple(kept[0] + 2 for kept in keep) if any(len(order) == 2 for order in orders) else ()
     tags = wrapped([tag(tokenizer, column, max_length) for column in columns], 0, 0) if tag else ()
-    return EncodedTexts(wrapped(tokens, tokenizer.cls, tokenizer.sep), firsts, truncated, tags)
+    return EncodedTexts(wrapped(tokens, tokenizer.cls, tokenizer.sep), firsts, truncated, whole, tags)
+
+
+def kept_tokens(lengths: list[npt.NDArray[np.int64]], max_length: int) -> list[npt.NDArray[np.int64]]:
+    """How many tokens of each text fit into a sequence of one or two texts with its special tokens."""
+    if len(lengths) == 1:
+        return [np.minimum(lengths[0], max_length - 2)]
+    return share_length(lengths[0], lengths[1], max_length - 3)
 
 
 def share_length(

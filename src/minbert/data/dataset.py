@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from minbert.config.task import Task
 from minbert.data.labels import LabelReader
-from minbert.data.readers import is_unicode, read_columns
+from minbert.data.readers import read_columns
 from minbert.data.rejects import BadRows, MissingValue, RejectedRow, is_missing
+from minbert.data.text_format import is_unicode
 from minbert.errors import UserError
 
 

@@ -14,13 +14,22 @@ PROBABILITY_FLOOR = 1e-12
 
 def score(task: Task, predictions: Array, labels: Array) -> dict[str, float]:
     """Every metric of a task, its main metric first. `predictions`: probabilities N x C, or scores N."""
-    metrics = classify_scores if task.kind == "classify" else regression_scores
-    found = metrics(predictions, labels)
+    if task.kind == "classify":
+        found = classify_scores(predictions, labels, task.threshold)
+    else:
+        found = regression_scores(predictions, labels)
     return {task.metric: found[task.metric], **found}
 
 
-def classify_scores(probabilities_NC: Array, labels_N: Array) -> dict[str, float]:
-    counts_CC = confusion(probabilities_NC.argmax(1), labels_N, probabilities_NC.shape[1])
+def predicted_classes(probabilities_NC: Array, threshold: float | None = None) -> Array:
+    """The predicted label of each row, N: the most probable one, or the second of two from the threshold on."""
+    if threshold is None:
+        return np.asarray(probabilities_NC.argmax(1))
+    return np.asarray(probabilities_NC[:, 1] >= threshold).astype(np.int64)
+
+
+def classify_scores(probabilities_NC: Array, labels_N: Array, threshold: float | None = None) -> dict[str, float]:
+    counts_CC = confusion(predicted_classes(probabilities_NC, threshold), labels_N, probabilities_NC.shape[1])
     hit_C = np.diag(counts_CC).astype(float)
     precision_C = divide(hit_C, counts_CC.sum(0))
     recall_C = divide(hit_C, counts_CC.sum(1))

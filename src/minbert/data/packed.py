@@ -116,13 +116,11 @@ class Packed:
         """The same sequences, reduced to their first tokens."""
         return self.select(self.starts_S, torch.ones_like(self.lengths_S))
 
-    def halves(self) -> tuple["Packed", "Packed"]:
-        """The first half of the sequences, and the second."""
-        S = len(self.lengths_S) // 2
-        T = int(self.lengths_S[:S].sum())
-        return self.select(slice(T), self.lengths_S[:S]), self.select(slice(T, None), self.lengths_S[S:])
+    def sequences(self, chosen_S: Tensor) -> "Packed":
+        """The sequences for which `chosen_S` is true."""
+        return self.select(chosen_S[self.sequence_T], self.lengths_S[chosen_S])
 
-    def select(self, places: Tensor | slice, lengths_S: Tensor) -> "Packed":
+    def select(self, places: Tensor, lengths_S: Tensor) -> "Packed":
         """Some of the tokens, as sequences of these lengths."""
         tokens = {name: value[places] for name, value in self.tensors().items() if name.endswith("_T")}
         masked_M = self.masked_M

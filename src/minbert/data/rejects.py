@@ -32,7 +32,9 @@ class BadRows(UserError):
         lines = [str(reject) for reject in rejects[:most]]
         if len(rejects) > most:
             lines.append(f"... and {len(rejects) - most} more bad rows; `minbert check` lists them all.")
-        super().__init__("\n".join(lines), "Fix these rows, or skip them with --skip-bad-rows.")
+        outside = any("outside the range" in reject.reason for reject in rejects)
+        widen = "If these scores are right, widen 'range' of the task. " if outside else ""
+        super().__init__("\n".join(lines), f"{widen}Fix these rows, or skip them with --skip-bad-rows.")
         self.rejects = list(rejects)
 
 

@@ -1,17 +1,14 @@
 """(a data folder, a task) -> the task's datasets: train, dev and test."""
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
 from minbert.config.task import Task
 from minbert.data.dataset import Dataset, read_dataset
+from minbert.data.dev_split import split_off_dev
 from minbert.data.labels import infer_labels
 from minbert.data.rejects import read_all
-from minbert.data.text_keys import example_key
 from minbert.errors import UserError
 
 SplitName = Literal["train", "dev", "test"]
@@ -73,25 +70,3 @@ class DataSource:
 
 # files beside the tasks' own; bad rows are errors
 DEFAULT_SOURCE = DataSource()
-
-
-def split_off_dev(dataset: Dataset, task: Task) -> tuple[Dataset, Dataset]:
-    """A training file as training rows and dev rows."""
-    in_dev = np.array([in_dev_split(texts, task.dev_split) for texts in zip(*dataset.texts, strict=True)])
-    train, dev = dataset.take(np.flatnonzero(~in_dev)), dataset.take(np.flatnonzero(in_dev))
-    dev.skipped = []  # they are counted with the training rows
-    if not len(dev) or not len(train):
-        raise UserError(
-            f"{dataset.path}: too few rows ({len(dataset)}) to use a fraction of {task.dev_split:g} as dev rows.",
-            f"Give task '{task.name}' a dev file, or more rows.",
-        )
-    return train, dev
-
-
-def in_dev_split(texts: tuple[str, ...], fraction: float) -> bool:
-    """Whether an example of a training file is used as a dev row.
-
-    Decided by its texts alone: adding rows moves no other row, and copies of a row stay on one side.
-    """
-    digest = hashlib.sha256("\x1f".join(example_key(texts)).encode()).digest()
-    return int.from_bytes(digest[:8], "big") < fraction * 2**64

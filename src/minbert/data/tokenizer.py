@@ -67,6 +67,8 @@ class Tokenizer:
         self.backend = backend
         self.cls = self._special("[CLS]", "<s>")
         self.sep = self._special("[SEP]", "</s>")
+        # None: the tokenizer has a token for every character or byte
+        self.unknown = next((id for id in map(backend.token_to_id, ("[UNK]", "<unk>")) if id is not None), None)
         # only masked language modeling needs it: where it is missing, the token of unknown words is used
         found = backend.token_to_id("[MASK]")
         self.mask = self._special("[UNK]", "[SEP]", "</s>") if found is None else int(found)

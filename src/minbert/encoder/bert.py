@@ -1,6 +1,7 @@
 """token ids -> one vector per token: the whole encoder. Devlin et al. 2019, https://arxiv.org/abs/1810.04805
 
-T tokens in the packed batch, S sequences, D width, W = 3 D (queries, keys and values side by side).
+T tokens in the packed batch, S sequences, X either of them, D width, F width of the feed-forward block, W = 3 D
+(queries, keys and values side by side).
 
 The embeddings and all matrix products work on T x D, without padding. Only attention (attention.py), where the tokens
 of a sequence meet, arranges them in grids. Each module computes in the dtype of its input, whatever the dtype of its
@@ -88,6 +89,10 @@ class EncoderHooks:
         """Called with the output of the embeddings."""
         return x_TD
 
+    def layer_for(self, number: int, layer: "Layer") -> "Layer":
+        """Called with each layer of the encoder, from 0; the result takes its place."""
+        return layer
+
     def on_qkv(self, layer: int, x_TD: Tensor, qkv_TW: Tensor) -> Tensor:
         """Called with the input of a layer, and the queries, keys and values computed from it."""
         return qkv_TW
@@ -95,6 +100,10 @@ class EncoderHooks:
     def on_attention(self, layer: int, y_TD: Tensor) -> Tensor:
         """Called with the output of attention, before the residual is added."""
         return y_TD
+
+    def on_hidden(self, layer: int, h_TF: Tensor) -> Tensor:
+        """Called with the hidden units of the feed-forward block, after the activation."""
+        return h_TF
 
     def on_feed_forward(self, layer: int, y_TD: Tensor) -> Tensor:
         """Called with the output of the feed-forward block, before the residual is added."""
@@ -181,7 +190,8 @@ class Layer(nn.Module):
         self, x_XD: Tensor, attended_XD: Tensor, hooks: EncoderHooks, number: int, branch_XD: Tensor | None
     ) -> Tensor:
         x_XD = self.attention_norm(self.dropout.add(x_XD, attended_XD))
-        y_XD = hooks.on_feed_forward(number, self.outer(self.activation(self.inner(x_XD))))
+        h_XF = hooks.on_hidden(number, self.activation(self.inner(x_XD)))
+        y_XD = hooks.on_feed_forward(number, self.outer(h_XF))
         sum_XD = self.dropout.add(x_XD, y_XD)
         return self.norm(sum_XD if branch_XD is None else sum_XD + branch_XD)  # type: ignore[no-any-return]
 
@@ -210,7 +220,8 @@ class Bert(nn.Module):
             return self.read(packed, [reads])[reads]
         x_TD = hooks.on_embeddings(self.embeddings(packed), packed).to(self.dtype)
         for number, layer in enumerate(self.layers):
-            x_TD = layer(x_TD, packed, hooks, number)
+            assert isinstance(layer, Layer)
+            x_TD = hooks.layer_for(number, layer)(x_TD, packed, hooks, number)
         x_TD = hooks.on_output(x_TD, packed)
         return x_TD.index_select(0, packed.starts_S) if reads == "first" else x_TD
 

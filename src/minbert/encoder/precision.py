@@ -14,6 +14,7 @@ import sys
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import cast, get_args
 
 import torch
 
@@ -44,7 +45,9 @@ sys.stdout.write(str(speed(torch.bfloat16) / speed(torch.float32)))
 
 
 def best_dtype(precision: Precision, device: torch.device) -> torch.dtype:
-    """The requested precision, or for "auto" the one that is fastest on this device."""
+    """The requested precision; for "auto" that of the variable MINBERT_PRECISION, or the fastest on this device."""
+    if precision == "auto":
+        precision = precision_from_environment()
     if precision == "auto":
         if device.type == "cuda":
             return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float32
@@ -55,6 +58,13 @@ def best_dtype(precision: Precision, device: torch.device) -> torch.dtype:
             "Set precision to fp32, or try again with ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16 in the environment.",
         )
     return DTYPES[precision]
+
+
+def precision_from_environment() -> Precision:
+    wanted = os.environ.get("MINBERT_PRECISION") or "auto"
+    if wanted not in get_args(Precision):
+        raise UserError(f"MINBERT_PRECISION is '{wanted}'.", "Set it to fp32, bf16 or auto, or unset it.")
+    return cast(Precision, wanted)
 
 
 def has_bf16_units() -> bool:

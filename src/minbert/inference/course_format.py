@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from minbert.data.dataset import Dataset
+from minbert.data.metrics import predicted_classes
 from minbert.errors import UserError
 from minbert.inference.formats import OutputFormat
 from minbert.inference.output_columns import OutputColumn
@@ -34,7 +35,7 @@ class CourseFormat(OutputFormat):
         if task.kind == "score":
             written = [str(score) for score in values]
         else:
-            written = [task.label_keys[i] for i in values.argmax(1)]
+            written = [task.label_keys[i] for i in predicted_classes(values, task.threshold)]
             if task.paired:  # the course rounds a sigmoid, so it writes a float
                 written = [f"{label}.0" for label in written]
         return [OutputColumn("id", "text", dataset.ids), OutputColumn(header, "text", written)]

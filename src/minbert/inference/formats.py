@@ -19,6 +19,7 @@ import numpy.typing as npt
 from minbert.config.task import Task
 from minbert.data.dataset import Dataset
 from minbert.data.readers import format_of
+from minbert.errors import UserError
 from minbert.inference.output_columns import OutputColumn, prediction_columns
 from minbert.inference.task_predictions import TaskPredictions
 
@@ -147,6 +148,9 @@ def gzipped(data: bytes) -> bytes:
 def output_format_of(path: Path) -> OutputFormat:
     """The format that the ending of a file's name says."""
     kind, is_gzipped = format_of(path)
+    if kind not in OUTPUT_FORMATS:
+        known = f"Known endings: .{', .'.join(OUTPUT_FORMATS)}, also with .gz."
+        raise UserError(f"{path}: predictions are not written as .{kind}.", known)
     if kind == "parquet" and is_gzipped:
         return GzippedParquetFormat()
     return GzippedFormat(OUTPUT_FORMATS[kind]) if is_gzipped else OUTPUT_FORMATS[kind]

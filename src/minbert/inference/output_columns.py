@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from minbert.config.task import Task
 from minbert.data.dataset import Dataset
+from minbert.data.metrics import predicted_classes
 from minbert.inference.task_predictions import TaskPredictions
 
 DIGITS = 6
@@ -57,7 +58,7 @@ def task_columns(predictions: TaskPredictions) -> Iterator[OutputColumn]:
         yield OutputColumn("prediction", "number", rounded.tolist())
     else:
         keys = task.label_keys
-        yield OutputColumn("prediction", "text", [keys[i] for i in values.argmax(1)])
+        yield OutputColumn("prediction", "text", [keys[i] for i in predicted_classes(values, task.threshold)])
         yield OutputColumn("probability", "number", rounded.max(1).tolist())
         for i, key in enumerate(keys):
             yield OutputColumn(f"p_{key}", "number", rounded[:, i].tolist())

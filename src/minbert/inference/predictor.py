@@ -12,6 +12,7 @@ import numpy.typing as npt
 from minbert.config.recipe import Precision
 from minbert.config.schema import Spec
 from minbert.config.task import Task
+from minbert.data.metrics import predicted_classes
 from minbert.errors import UserError, did_you_mean
 from minbert.inference.embedder import Embedder
 from minbert.inference.ensemble import EnsemblePredictions, Member, load_members, member_tasks
@@ -133,4 +134,5 @@ def to_prediction(task: Task, row: npt.NDArray[Any]) -> Prediction:
     if task.kind == "score":
         return Prediction(score=float(row))
     probabilities = dict(zip(task.display_labels, (float(p) for p in row), strict=True))
-    return Prediction(label=task.display_labels[int(row.argmax())], probabilities=probabilities)
+    label = task.display_labels[int(predicted_classes(row[None], task.threshold)[0])]
+    return Prediction(label=label, probabilities=probabilities)

@@ -1,6 +1,7 @@
 """A trained model in a folder: save, load. transformers can load its encoder."""
 
 import json
+import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
@@ -39,11 +40,22 @@ def save_model(folder: Path, model: Model, tokenizer: Tokenizer, files: Mapping[
             "task": (replace(part.task, files=files[name]) if files else part.task).as_settings(),
             # regularizers are for training only
             "plan": resolve_plan(replace(part.plan, regularizers=()), part.task, f"task '{name}'"),
+            "temperature": part.temperature,
         }
         for name, part in model.tasks.items()
     }
     write_json(aside / "minbert.json", {"format": MODEL_FORMAT, "tasks": tasks})
     replace_folder(aside, folder)
+
+
+def save_calibration(folder: Path, temperature: Mapping[str, float], threshold: Mapping[str, float | None]) -> None:
+    """Add the temperature and the decision threshold of each task to a saved model."""
+    saved = json.loads((folder / "minbert.json").read_text(encoding="utf-8"))
+    for name, value in temperature.items():
+        saved["tasks"][name]["temperature"] = value
+        if threshold[name] is not None:
+            saved["tasks"][name]["task"]["threshold"] = threshold[name]
+    write_json(folder / "minbert.json", saved)
 
 
 def model_folder(path: Path) -> Path | None:
@@ -60,6 +72,11 @@ def load_model(path: Path, precision: Precision = "auto") -> tuple[Model, Tokeni
     if folder is None:
         if not path.exists():
             raise UserError(f"{path}: no such run.", "Create it with: minbert train RECIPE --out RUN")
+        if (path / "run.json").is_file():
+            raise UserError(
+                f"{path}: this run was not finished, and holds no trained model yet.",
+                f"Continue it:  minbert resume {shlex.quote(str(path))}",
+            )
         raise UserError(f"{path}: holds no trained model.", "Create one with: minbert train RECIPE --out RUN")
     saved = json.loads((folder / "minbert.json").read_text(encoding="utf-8"))
     if saved.get("format") != MODEL_FORMAT:
@@ -78,6 +95,7 @@ def load_model(path: Path, precision: Precision = "auto") -> tuple[Model, Tokeni
     except (SafetensorError, OSError) as wrong:
         raise UserError(f"{path}: the weights cannot be read: {wrong}", "Train the run again.") from None
     for name, part in model.tasks.items():
+        part.temperature = float(saved["tasks"][name].get("temperature", 1.0))
         own = {key.removeprefix(f"{name}."): tensor for key, tensor in state.items() if key.startswith(f"{name}.")}
         part.load_state_dict(own)
     shared = {key.removeprefix("shared/"): tensor for key, tensor in state.items() if key.startswith("shared/")}

@@ -1,6 +1,7 @@
 """Batch -> loss or predictions: one shared encoder, and for each task a module of its own."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 
 import torch
 from torch import Tensor, nn
@@ -39,17 +40,20 @@ class TaskModule(nn.Module):
         self.pairing = self.build_pairing(bert, where, shared)
         self.pooling: Pooling = build_technique("pooling", POOLINGS, plan.pooling, where, bert)
         # inside a tuple, so that its parameters are not registered as this task's own
-        self.before_head: tuple[SharedLayer, ...] = ()
-        if plan.shared_layer:
-            kind = "a layer before the head"
-            layer = shared.get_or_create(plan.shared_layer, task.name, kind, lambda: SharedLayer(bert), where)
-            self.before_head = (layer,)
+        self.before_head = self.shared_layers(bert, where, shared)
         loss = plan.loss or DEFAULT_LOSSES[task.kind]
         self.loss: Loss = build_technique("loss", LOSSES, loss, where, task)
         self.symmetric = plan.symmetric
-        two = self.layout == "simcse" or (task.paired and self.layout == "bi_encoder")
-        self.num_vectors = 2 if two and not self.pooling.per_token else 1
-        context = HeadContext(task, bert, self.num_vectors, self.loss.num_outputs)
+        # divides the outputs of a classifier, so that its probabilities mean what they say
+        self.temperature = 1.0
+        self.num_vectors = self.count_vectors()
+        self.concatenating = [layer for layer in self.before_head if layer.concatenates]
+        if self.concatenating and self.num_vectors != 2:
+            raise UserError(
+                f"{where}: the shared layer concatenates two vectors, but there is only one per example.",
+                'Set pairing = "bi_encoder", or vectors = "each" in the shared layer.',
+            )
+        context = HeadContext(task, bert, 1 if self.concatenating else self.num_vectors, self.loss.num_outputs)
         self.head: Head = build_technique("head", HEADS, plan.head, where, context)
         self.max_length = min(plan.max_length or task.max_length, bert.config.max_position_embeddings)
         self.check(plan, where, split_spec(loss, where)[0], bert.config.type_vocab_size)
@@ -61,6 +65,22 @@ class TaskModule(nn.Module):
             return own
         kind = expand_spec("pairing", PAIRINGS, self.plan.pairing, where)
         return SharedPairing(shared.get_or_create(own.shared, self.task.name, kind, lambda: own, where))
+
+    def count_vectors(self) -> int:
+        """How many vectors of an example the head reads, unless a shared layer makes one of them."""
+        if self.pooling.per_token:
+            return 1
+        if self.layout == "simcse":
+            return 2
+        return {"bi_encoder": 2, "combined": 3}.get(self.layout, 1) if self.task.paired else 1
+
+    def shared_layers(self, bert: Bert, where: str, shared: SharedLayers) -> tuple[SharedLayer, ...]:
+        """The layer between pooling and head that the plan names, if any."""
+        plan = self.plan.shared
+        if plan is None:
+            return ()
+        spec = {**asdict(plan), "name": "a layer before the head"}
+        return (shared.get_or_create(plan.name, self.task.name, spec, lambda: SharedLayer(bert, plan), where),)
 
     def check(self, plan: TaskPlan, where: str, loss: str, segments: int) -> None:
         """Reject combinations of techniques that do not fit together."""
@@ -111,16 +131,25 @@ class TaskModule(nn.Module):
 
     def forward(self, x_TD: Tensor, packed: Packed) -> Tensor:
         """The encoder's token vectors -> the head's output, B x O."""
+        outputs = [self.head(*vectors_BD) for vectors_BD in self.head_inputs(x_TD, packed)]
+        return torch.stack(outputs).mean(0) if len(outputs) > 1 else outputs[0]
+
+    def head_inputs(self, x_TD: Tensor, packed: Packed) -> list[Sequence[Tensor]]:
+        """The vectors that the head reads, B x D each; once for each order of a symmetric pair."""
         vectors_SD = self.pooling(self.pairing(x_TD, packed).float(), packed)
         for layer in self.before_head:
-            vectors_SD = layer(vectors_SD)
+            vectors_SD = vectors_SD if layer.concatenates else layer(vectors_SD)
         in_both_orders = self.layout == "both_orders" and not self.pooling.per_token
-        chunks = vectors_SD.chunk(2 if self.num_vectors == 2 or in_both_orders else 1)
+        chunks = vectors_SD.chunk(2 if in_both_orders else self.num_vectors)
         if self.num_vectors == 1:
-            outputs = [self.head(chunk_BD) for chunk_BD in chunks]
-        else:
-            outputs = [self.head(*chunks)] + ([self.head(*reversed(chunks))] if self.symmetric else [])
-        return torch.stack(outputs).mean(0) if len(outputs) > 1 else outputs[0]
+            return [(chunk_BD,) for chunk_BD in chunks]
+        u_BD, v_BD, *joined = chunks
+        orders = [(u_BD, v_BD, *joined), (v_BD, u_BD, *joined)] if self.symmetric else [chunks]
+        return [self.concatenate(order) for order in orders]
+
+    def concatenate(self, vectors_BD: Sequence[Tensor]) -> Sequence[Tensor]:
+        """The one vector that a shared layer makes of the two of a pair; without such a layer, both."""
+        return [layer(torch.cat([*vectors_BD], 1)) for layer in self.concatenating] or vectors_BD
 
 
 class Model(nn.Module):
@@ -128,6 +157,7 @@ class Model(nn.Module):
         """`where`: the file of the plans, for error messages."""
         super().__init__()
         self.bert = bert
+        self.frozen_dropout = False
         self.shared = SharedLayers()
 
         def build(name: str) -> TaskModule:
@@ -182,7 +212,10 @@ class Model(nn.Module):
     def predict_tasks(self, names: Sequence[str], packed: Packed) -> dict[str, Tensor]:
         """The predictions of tasks for which the encoder does the same work."""
         outputs = self.outputs(names, packed)
-        return {name: self.task(name).loss.predict(output_BO.float()) for name, output_BO in outputs.items()}
+        return {
+            name: self.task(name).loss.predict(output_BO.float() / self.task(name).temperature)
+            for name, output_BO in outputs.items()
+        }
 
     def to_device(self, precision: Precision, *, inference: bool = False) -> None:
         """Move to the fastest device; the encoder computes in this precision, the tasks' modules in fp32."""
@@ -192,14 +225,18 @@ class Model(nn.Module):
 
     def forward_flops(self, batch: Batch) -> float:
         """Floating-point operations of the encoder's matrix products in a forward pass."""
-        return forward_flops(self.bert.config, batch.packed, self.task(batch.task).reads)
+        task = self.task(batch.task)
+        # with adapters, the last layer is computed for all tokens
+        return forward_flops(self.bert.config, batch.packed, task.reads if task.hooks is NO_HOOKS else "all")
 
-    def set_trainable(self, which: str) -> None:
+    def set_trainable(self, which: str, frozen_dropout: bool = False) -> None:
         """Freeze all parameters but these.
 
         "all"; "heads and adapters": all but the encoder; "heads": the same without adapters; "top 2": heads, adapters
-        and the two highest layers of the encoder.
+        and the two highest layers of the encoder. `frozen_dropout`: an encoder that is frozen as a whole keeps its
+        dropout in training.
         """
+        self.frozen_dropout = frozen_dropout
         self.requires_grad_(which == "all")
         self.parts.requires_grad_(True)
         self.shared.requires_grad_(True)
@@ -213,8 +250,8 @@ class Model(nn.Module):
 
     def train(self, mode: bool = True) -> "Model":
         super().train(mode)
-        # dropout in a frozen encoder would only add noise to fixed features
-        if not any(parameter.requires_grad for parameter in self.bert.parameters()):
+        # dropout in a frozen encoder adds noise to features that are fixed otherwise
+        if not self.frozen_dropout and not any(parameter.requires_grad for parameter in self.bert.parameters()):
             self.bert.eval()
         return self
 

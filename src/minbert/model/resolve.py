@@ -29,6 +29,7 @@ def resolve_plan(plan: TaskPlan, task: Task, where: str) -> dict[str, Any]:
     table = asdict(plan) | {
         "loss": plan.loss or DEFAULT_LOSSES[task.kind],
         "max_length": plan.max_length or task.max_length,
+        "shared_layer": plan.shared and asdict(plan.shared),
     }
     table = {key: value for key, value in table.items() if value is not None and key != "task"}
     for name in ("pairing", "pooling", "head", "loss"):

@@ -6,6 +6,7 @@ from typing import TypeVar, cast
 from torch import Tensor, nn
 from torch.nn import functional
 
+from minbert.config.recipe import SharedLayerPlan
 from minbert.config.schema import Spec
 from minbert.encoder.bert import Bert, initialize
 from minbert.encoder.dropout import Dropout
@@ -15,16 +16,24 @@ L = TypeVar("L", bound=nn.Module)
 
 
 class SharedLayer(nn.Module):
-    """Between pooling and head: ReLU(W dropout(x) + b)."""
+    """Between pooling and head: ReLU(W dropout(x) + b), or ReLU(dropout(W x + b)).
 
-    def __init__(self, bert: Bert, dropout: float = 0.1) -> None:
+    x is each vector of an example, or the two vectors of a pair, concatenated.
+    """
+
+    def __init__(self, bert: Bert, plan: SharedLayerPlan) -> None:
         super().__init__()
-        self.dropout = Dropout(dropout, bert.dropout_generator)
-        self.linear = nn.Linear(bert.config.hidden_size, bert.config.hidden_size)
+        self.concatenates = plan.vectors == "concatenated"
+        self.dropout = Dropout(plan.dropout, bert.dropout_generator)
+        self.dropout_first = plan.dropout_place == "before"
+        width = bert.config.hidden_size
+        self.linear = nn.Linear(2 * width if self.concatenates else width, width)
         initialize(self.linear)
 
-    def forward(self, x_SD: Tensor) -> Tensor:
-        return functional.relu(self.linear(self.dropout(x_SD)))
+    def forward(self, x_XW: Tensor) -> Tensor:
+        if self.dropout_first:
+            return functional.relu(self.linear(self.dropout(x_XW)))
+        return functional.relu(self.dropout(self.linear(x_XW)))
 
 
 class SharedLayers(nn.ModuleDict):

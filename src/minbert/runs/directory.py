@@ -9,9 +9,10 @@ import hashlib
 import json
 import os
 import platform
+import shlex
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import closing
 from dataclasses import asdict, replace
 from importlib.metadata import version
@@ -32,10 +33,18 @@ from minbert.training.prepare import Prepared
 from minbert.training.resolve import resolve_recipe
 
 
-def check_new_directory(path: Path, force: bool) -> None:
-    """Refuse a directory that is not empty, except for an old run with `force`."""
-    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+def check_new_directory(path: Path, force: bool, own_files: Collection[Path] = ()) -> None:
+    """Refuse a directory that is not empty, except for an old run with `force`.
+
+    `own_files`: data files of the new run, which are there already.
+    """
+    if not path.exists() or (path.is_dir() and not holds_others(path, own_files)):
         return
+    if not force and read_state(path) in ("interrupted", "running"):
+        raise UserError(
+            f"{path}: holds a run that was not finished.",
+            f"Continue it:  minbert resume {shlex.quote(str(path))}\nOr name another --out; --force replaces it.",
+        )
     if not force:
         raise UserError(
             f"{path}: exists already; a run needs an empty directory.",
@@ -47,18 +56,42 @@ def check_new_directory(path: Path, force: bool) -> None:
         pass
 
 
+def read_state(path: Path) -> str:
+    """How a run ended, or "running"; empty for other folders."""
+    return str(read_run(path).get("state", "")) if (path / "run.json").is_file() else ""
+
+
 def lock_run(path: Path) -> closing[FolderLock]:
     """Only one process works in a run's directory."""
     return closing(hold_lock(path))
 
 
-def create_run(path: Path, about: dict[str, Any], force: bool) -> None:
-    """An empty run directory, with run.json in it from the start."""
-    check_new_directory(path, force)
-    if path.exists() and any(path.iterdir()):
-        shutil.rmtree(path)
+def create_run(path: Path, about: dict[str, Any], force: bool, own_files: Collection[Path] = ()) -> None:
+    """A run directory with run.json in it from the start, and nothing else but the run's own data files."""
+    check_new_directory(path, force, own_files)
+    if path.exists():
+        remove_others(path.resolve(), own_files)
     path.mkdir(parents=True, exist_ok=True)
     write_json(path / "run.json", about)
+
+
+def holds_others(folder: Path, own_files: Collection[Path]) -> bool:
+    """Whether a folder has anything but these files and the folders around them."""
+    around = {parent for file in own_files for parent in (file, *file.parents)}
+    return any(path not in around for path in folder.resolve().rglob("*"))
+
+
+def remove_others(folder: Path, own_files: Collection[Path]) -> None:
+    """Remove everything from a folder but these files."""
+    for path in folder.iterdir():
+        if path in own_files:
+            continue
+        if not path.is_dir() or path.is_symlink():
+            path.unlink()
+        elif any(file.is_relative_to(path) for file in own_files):
+            remove_others(path, own_files)
+        else:
+            shutil.rmtree(path)
 
 
 def write_recipe(path: Path, ready: Prepared) -> None:
@@ -71,6 +104,8 @@ def write_recipe(path: Path, ready: Prepared) -> None:
         for role, splits in (("train", ready.train), ("dev", ready.dev)):
             if role in settings["files"]:
                 settings["files"][role] = str(splits[name].dataset.path.resolve())
+        if "test" in settings["files"]:
+            settings["files"]["test"] = str((task.folder / settings["files"]["test"]).resolve())
         (path / "tasks" / f"{name}.toml").write_text(tomli_w.dumps(settings), encoding="utf-8")
     # last: from here on, the run can be resumed
     write_text(path / "recipe.toml", tomli_w.dumps(table))
@@ -155,7 +190,7 @@ def resolved_config(recipe: Recipe, tasks: Mapping[str, Task]) -> dict[str, Any]
 def comparable_config(table: Mapping[str, Any]) -> dict[str, Any]:
     """A resolved config without what does not affect results: descriptions, location of weights, what is logged."""
     kept: dict[str, Any] = json.loads(json.dumps(table))
-    for name in ("about", "backbone"):
+    for name in ("about", "deviations", "backbone"):
         kept.pop(name, None)
     kept["selection"].pop("gradient_cosine_rows", None)
     for plan in kept["tasks"].values():

@@ -1,7 +1,8 @@
 """The events that a run yields while it trains."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from minbert.runs.outcomes import TaskOutcome
 from minbert.training.loop import Step
 
 Scores = dict[str, dict[str, float]]
@@ -22,6 +23,10 @@ class Started:
     done: int = 0
     # what the user should know about the resume
     notes: tuple[str, ...] = ()
+    # what is wrong with the data
+    warnings: tuple[str, ...] = ()
+    # what was chosen for a recipe without stages
+    settings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class Measuring:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """The dev scores at some step; `best`: whether this is the best model so far, which is kept."""
+    """The dev scores at some step; `best`: whether this is the best model so far."""
 
     step: int
     scores: Scores
@@ -44,13 +49,18 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class Finished:
-    """The scores of the best model on all dev rows, and of the untrained model if requested."""
+    """The scores of the kept model on all dev rows."""
 
     scores: Scores
     overall: float
-    before: Scores
-    before_overall: float
     stopped_early: bool
+    # how good each task is, and whether it beats the constant answer and the untrained backbone
+    outcomes: dict[str, TaskOutcome] = field(default_factory=dict)
+    # of tasks whose dev rows are also training rows: how many, and the scores without them
+    leaked: dict[str, int] = field(default_factory=dict)
+    without_leaks: Scores = field(default_factory=dict)
+    # whether it stopped early because its time was up
+    out_of_time: bool = False
 
 
 Event = Started | Step | Measuring | Evaluated | Finished

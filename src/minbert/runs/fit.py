@@ -1,32 +1,33 @@
-"""The steps of a run, with an evaluation at the end of each epoch, the best model kept, and checkpoints in between."""
+"""The steps of a run, with an evaluation at the end of each epoch, the best or last model kept, and
+checkpoints in between."""
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, nullcontext
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from minbert.config.task import Files, Task
+from minbert.config.task import Files
 from minbert.data.batch import Batch
-from minbert.data.metrics import direction
 from minbert.data.overall_score import overall
-from minbert.inference.loop import fill_predictions
 from minbert.inference.saved_model import save_model
-from minbert.model.multitask import Model
 from minbert.runs.checkpoint import Checkpoint, CheckpointInterval, save_checkpoint
+from minbert.runs.controls import Controls, ControlScores
 from minbert.runs.cost import peak_memory
-from minbert.runs.events import Evaluated, Event, Scores, Stopped
+from minbert.runs.data_findings import ExaminedData, examine_data
+from minbert.runs.events import Evaluated, Event, Measuring, Scores, Stopped
 from minbert.runs.metrics_log import MetricsLog
 from minbert.runs.profile import StepProfiler
-from minbert.runs.scoring import Scoring
+from minbert.runs.scoring import Scoring, fixed_sample, main_metrics, scoring_of
+from minbert.runs.time_plan import TimeLimit
 from minbert.training.gradient_conflict import GradientCosines, gradient_cosines, gradient_of, in_batches
+from minbert.training.linear_probe import PROBE_ROWS, can_be_probed, fit_head, reads_plain_mean, set_head
 from minbert.training.loop import Loop, Step
 from minbert.training.prepare import Prepared, Split
+from minbert.training.probe_fit import LinearFit
 
 # returns the number of the signal that asks training to stop, if there is one
 StopRequest = Callable[[], int | None]
@@ -42,6 +43,7 @@ class Fit:
         every: CheckpointInterval,
         stop_requested: StopRequest,
         files: Mapping[str, Files],
+        limit: TimeLimit | None = None,
     ) -> None:
         """`files`: each task's files as its settings name them, which the saved model repeats."""
         self.ready = ready
@@ -49,13 +51,17 @@ class Fit:
         self.every = every
         self.stop_requested = stop_requested
         self.files = files
+        self.limit = limit
         self.loop = Loop(ready.model, ready.setup)
         self.best: float | None = None
         # evaluations in a row without a better one
         self.waited = 0
         # whether an epoch has ended that is not scored yet
         self.unmeasured = False
-        self.before: Scores = {}
+        # what each task's model must beat; empty if not measured
+        self.controls: dict[str, Controls] = {}
+        # seconds of training steps by task
+        self.task_seconds: dict[str, float] = {}
         # of training steps alone, without reading, scoring and saving
         self.seconds = 0.0
         # bytes of the process at its largest, before the last resume
@@ -63,6 +69,11 @@ class Fit:
         self.saved_at = time.monotonic()
         rows = ready.recipe.selection.eval_rows
         self.sample = {name: fixed_sample(split, rows) for name, split in ready.dev.items()}
+
+    @cached_property
+    def examined(self) -> ExaminedData:
+        """What is wrong with the data, and which dev rows are also training rows."""
+        return examine_data(self.ready)
 
     @cached_property
     def train_sample(self) -> dict[str, Split]:
@@ -82,50 +93,102 @@ class Fit:
     def patient(self) -> bool:
         return self.waited != self.ready.recipe.selection.patience
 
-    def go(self, profile: bool = False) -> Generator[Event, None, bool]:
-        """Train to the end. Returns whether it stopped before the last step because nothing improved any more."""
-        total = self.ready.setup.steps
+    @property
+    def out_of_time(self) -> bool:
+        return self.limit is not None and self.limit.is_reached()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the best model so far is the result. A time limit leaves at least one step, and one evaluation."""
+        if self.loop.done == self.ready.setup.steps or not self.patient:
+            return True
+        return self.loop.done > 0 and self.best is not None and self.out_of_time
+
+    def go(self, profile: bool = False, controls: bool = False) -> Generator[Event, None, bool]:
+        """Train to the end. Returns whether it stopped before the last step: nothing improved, or the time was up.
+
+        `controls`: score the constant answers and the untrained backbone first.
+        """
+        if self.loop.done == 0:
+            fits = (yield from self.measure_controls()) if controls else {}
+            if self.ready.recipe.linear_probe:
+                yield from self.probe(fits)
         log = MetricsLog(self.out, self.loop.done, measured=not self.unmeasured)
         with closing(log), closing(StepProfiler(self.out)) if profile else nullcontext() as profiler:
             while True:
                 if self.unmeasured:
                     yield from self.evaluate(log)
-                if self.loop.done == total or not self.patient:
+                if self.ended:
                     break
                 step = self.timed_step()
                 if profiler is not None:
                     profiler.step()
                 log.step(step)
-                self.unmeasured = step.ends_epoch
+                self.unmeasured = step.ends_epoch or self.out_of_time
                 yield step
                 self.stop_if_requested()
                 if self.every.due(step.number, time.monotonic() - self.saved_at):
                     self.save()
-        return self.loop.done < total
+        return self.loop.done < self.ready.setup.steps
+
+    @property
+    def probe_rows(self) -> int:
+        return PROBE_ROWS if self.limit is None else self.limit.plan.probe_rows
+
+    def measure_controls(self) -> Generator[Event, None, dict[str, LinearFit]]:
+        """Score the constant answers and the untrained backbone; returns fits that linear heads may start from."""
+        scores = ControlScores(self.ready, self.probe_rows)
+        for fraction in scores:
+            yield Measuring(round(1000 * fraction), 1000)
+            self.stop_if_requested()
+        self.controls = scores.found
+        return scores.fits
+
+    def probe(self, known: Mapping[str, LinearFit]) -> Generator[Event, None, None]:
+        """Fit the linear heads on the frozen encoder; the resulting model is scored and kept like any other.
+
+        `known`: fits of single texts' mean vectors.
+        """
+        ready = self.ready
+        names = [name for name in ready.tasks if can_be_probed(ready.model, name)]
+        for number, name in enumerate(names):
+            split, part = ready.train[name], ready.model.task(name)
+            if name in known and reads_plain_mean(part):
+                set_head(part.head, known[name])
+                continue
+            assert split.dataset.labels is not None
+            for fraction in fit_head(ready.model, name, split.encoded, split.dataset.labels, self.probe_rows):
+                yield Measuring(round(1000 * (number + fraction)), 1000 * len(names))
+                self.stop_if_requested()
+        self.unmeasured = bool(names)
 
     def timed_step(self) -> Step:
         began = time.monotonic()
         step = self.loop.step()
-        self.seconds += time.monotonic() - began
+        took = time.monotonic() - began
+        self.seconds += took
+        for name, tokens in step.task_tokens.items():
+            self.task_seconds[name] = self.task_seconds.get(name, 0.0) + took * tokens / step.tokens
         return step
 
     def evaluate(self, log: MetricsLog) -> Generator[Event, None, None]:
-        """Score the model, keep it if it is the best so far, and inform a sampler that uses scores."""
+        """Score the model, keep it as the recipe says, and inform a sampler that uses scores."""
         ready, average = self.ready, self.ready.setup.average
-        plan = ready.setup.plans[self.loop.stage]
+        # before the first step, no sampler has drawn anything
+        sampler = ready.setup.plans[self.loop.stage].sampler if self.loop.done else None
         # of the weights that are trained, not of their average
         conflict = self.conflict() if self.compared else None
         with average.applied() if average is not None else nullcontext():
             scores = yield from self.measure(scoring_of(ready.model, self.sample))
             train: Scores = {}
-            if plan.sampler.wants_scores:
+            if sampler is not None and sampler.wants_scores:
                 train = yield from self.measure(scoring_of(ready.model, self.train_sample))
             # nothing can interrupt from here on: either all of it has happened, or nothing
             better = self.judge(scores)
-            if better:
+            if better or ready.recipe.selection.keep == "last":
                 save_model(self.out / "model", ready.model, ready.tokenizer, self.files)
-        if plan.sampler.wants_scores:
-            plan.sampler.observe(main_metrics(ready.tasks, train), main_metrics(ready.tasks, scores))
+        if sampler is not None and sampler.wants_scores:
+            sampler.observe(main_metrics(ready.tasks, train), main_metrics(ready.tasks, scores))
         self.unmeasured = False
         evaluated = Evaluated(self.loop.done, scores, overall(scores, ready.tasks, ready.recipe.overall), better)
         if conflict is not None:
@@ -181,10 +244,12 @@ class Fit:
             "best": None if self.best is None else repr(float(self.best)),
             "waited": self.waited,
             "unmeasured": self.unmeasured,
-            "before": self.before,
+            "controls": {name: asdict(each) for name, each in self.controls.items()},
+            "task_seconds": self.task_seconds,
             # here rather than in run.json: after a kill, the time of steps that are repeated does not count twice
             "seconds": self.seconds,
             "memory": self.peak_memory(),
+            "used": 0.0 if self.limit is None else self.limit.used(),
         }
 
     def restore(self, checkpoint: Checkpoint) -> None:
@@ -192,28 +257,8 @@ class Fit:
         self.ready.model.load_state_dict(checkpoint.weights)
         self.loop.restore(state["loop"])
         self.best = None if state["best"] is None else float(state["best"])
-        self.waited, self.unmeasured, self.before = state["waited"], state["unmeasured"], state["before"]
-        self.seconds, self.memory = state["seconds"], state["memory"]
-
-
-def scoring_of(model: Model, splits: Mapping[str, Split], predictions: Path | None = None) -> Scoring:
-    """A model on rows that are encoded for it, without the tasks that only train the encoder."""
-    scored = {name: split for name, split in splits.items() if model.task(name).loss.predicts}
-
-    def fill(name: str, values: npt.NDArray[Any]) -> Iterator[float]:
-        return fill_predictions(model, [name], scored[name].encoded, {name: values})
-
-    tasks = {name: model.task(name).task for name in scored}
-    return Scoring(tasks, {name: split.dataset for name, split in scored.items()}, fill, predictions)
-
-
-def fixed_sample(split: Split, rows: int | None) -> Split:
-    """A fixed random sample of the rows, for scoring during training."""
-    if rows is None or rows >= len(split.dataset):
-        return split
-    chosen = np.sort(np.random.default_rng(0).choice(len(split.dataset), rows, replace=False))
-    return Split(split.dataset.take(chosen), split.encoded.take(chosen))
-
-
-def main_metrics(tasks: Mapping[str, Task], scores: Scores) -> dict[str, float]:
-    return {name: direction(tasks[name].metric) * found[tasks[name].metric] for name, found in scores.items()}
+        self.waited, self.unmeasured = state["waited"], state["unmeasured"]
+        self.seconds, self.memory, self.task_seconds = state["seconds"], state["memory"], state["task_seconds"]
+        if self.limit is not None:
+            self.limit.before = state["used"]
+        self.controls = {name: Controls(**each) for name, each in state["controls"].items()}

@@ -1,25 +1,29 @@
 """recipe -> run: train, score, keep the best model, and record everything; or resume an interrupted run."""
 
 import time
-from collections.abc import Generator, Iterator
-from dataclasses import replace
+from collections.abc import Collection, Generator, Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from minbert.config.loading import read_recipe
 from minbert.config.recipe import Recipe
 from minbert.config.task import Files
+from minbert.data.leaks import refuse_leaks
 from minbert.data.overall_score import overall
 from minbert.data.source import DEFAULT_SOURCE, DataSource
 from minbert.encoder.device import matmul_flops_per_second
 from minbert.files import write_json
-from minbert.inference.saved_model import load_model
 from minbert.runs import directory
 from minbert.runs.checkpoint import CheckpointInterval, load_newest_checkpoint
 from minbert.runs.cost import run_cost
-from minbert.runs.curves import draw_curves
-from minbert.runs.events import Event, Finished, Scores, Started, Stopped
-from minbert.runs.fit import Fit, StopRequest, scoring_of
+from minbert.runs.data_findings import examine_data
+from minbert.runs.events import Event, Finished, Started, Stopped
+from minbert.runs.finish import FinalScores, finish
+from minbert.runs.fit import Fit, StopRequest
+from minbert.runs.leaked_scores import leak_record
+from minbert.runs.time_plan import TimeLimit, TimePlan, plan_time
+from minbert.training.auto import explain_settings
 from minbert.training.prepare import Prepared, prepare
 
 EVERY_TEN_MINUTES = CheckpointInterval()
@@ -36,25 +40,39 @@ def start_run(
     *,
     source: DataSource = DEFAULT_SOURCE,
     force: bool = False,
-    measure_before: bool = False,
+    strict: bool = False,
+    controls: bool = True,
     profile: bool = False,
+    budget: float | None = None,
     every: CheckpointInterval = EVERY_TEN_MINUTES,
     stop_requested: StopRequest = never_stop,
     command: str = "",
+    own_files: Collection[Path] = (),
 ) -> Iterator[Event]:
     """Train a recipe into a run directory. A user's error stops before the directory is created or touched.
 
     `stop_requested` is called after each step: if it returns a signal's number, everything is saved and Stopped raised.
-    `command`: the command line that started the run, for run.json.
+    `command`: the command line that started the run, for run.json. `strict`: refuse dev rows that are training rows.
+    `own_files`: data files that were written into the directory for this run. `budget`: seconds for the whole run;
+    training is shortened so that everything fits.
     """
-    directory.check_new_directory(out, force)
+    began = time.monotonic()
+    directory.check_new_directory(out, force, own_files)
     ready = prepare(recipe, source)
-    about = directory.run_metadata(ready, source, command)
-    directory.create_run(out, about, force)
+    if strict:
+        refuse_leaks(examine_data(ready).leaks)
+    limit = None if budget is None else TimeLimit(plan_time(ready, source, budget, began, controls), began)
+    whole = ready.setup.steps
+    ready = ready if limit is None else limit.plan.shorten(ready)
+    about = directory.run_metadata(ready, source, command) | {"measures_controls": controls} | budget_record(limit)
+    directory.create_run(out, about, force, own_files)
     with directory.lock_run(out):
         directory.write_recipe(out, ready)
-        fit = Fit(ready, out, every, stop_requested, {name: task.files for name, task in ready.tasks.items()})
-        yield from run_to_end(fit, about, started_event(ready), profile, measure_before)
+        fit = Fit(ready, out, every, stop_requested, {name: task.files for name, task in ready.tasks.items()}, limit)
+        begin = replace(
+            started_event(ready, notes=budget_notes(ready, limit, whole)), settings=chosen_for(recipe, ready)
+        )
+        yield from run_to_end(fit, about, begin, source, profile, controls)
 
 
 def resume_run(
@@ -71,20 +89,25 @@ def resume_run(
 
     `recipe`: the recipe that the user expects; refused if it, the data or the backbone differs from the run's.
     """
+    began = time.monotonic()
     about = directory.read_unfinished_run(out)
     with directory.lock_run(out):
         source = replace(source, skip_bad_rows=bool(about.get("skip_bad_rows")))
         ready = prepare(recipe or read_recipe(str(out / "recipe.toml")), source)
-        now = directory.run_metadata(ready, source, command)
+        limit = TimeLimit(TimePlan(**about["budget"]), began) if "budget" in about else None
+        ready = ready if limit is None else limit.plan.shorten(ready)
+        now = directory.run_metadata(ready, source, command) | budget_record(limit)
         directory.check_same_run(out, about, now)
         # the saved model names the files as the tasks did at the start, not where they were found
         files = {name: Files(**each) for name, each in about["files"].items()}
-        fit = Fit(ready, out, every, stop_requested, files)
+        fit = Fit(ready, out, every, stop_requested, files, limit)
         notes = (*restore_newest_checkpoint(fit), *directory.version_differences(about, now))
         resumed = [*about.get("resumed", []), now["started"]]
-        about = now | {"files": about["files"], "started": about["started"], "resumed": resumed}
+        controls = bool(about.get("measures_controls"))
+        kept = {"files": about["files"], "started": about["started"], "measures_controls": controls}
+        about = now | kept | {"resumed": resumed}
         write_json(out / "run.json", about)
-        yield from run_to_end(fit, about, started_event(ready, fit.loop.done, notes), profile, False)
+        yield from run_to_end(fit, about, started_event(ready, fit.loop.done, notes), source, profile, controls)
 
 
 def restore_newest_checkpoint(fit: Fit) -> list[str]:
@@ -97,20 +120,15 @@ def restore_newest_checkpoint(fit: Fit) -> list[str]:
 
 
 def run_to_end(
-    fit: Fit, about: dict[str, Any], begin: Started, profile: bool, measure_before: bool
+    fit: Fit, about: dict[str, Any], begin: Started, source: DataSource, profile: bool, controls: bool
 ) -> Generator[Event, None, None]:
-    """The remaining steps, the scores of the best model, and the outcome in run.json."""
+    """The remaining steps, the scores of the kept model, and the outcome in run.json."""
     began = time.monotonic()
-    ready, out = fit.ready, fit.out
+    out = fit.out
     try:
-        yield begin
-        if measure_before:
-            fit.before = yield from fit.measure(scoring_of(ready.model, ready.dev))
-        stopped_early = yield from fit.go(profile)
-        draw_curves(out)
-        model, _ = load_model(out, ready.recipe.precision)
-        (out / "predictions").mkdir(exist_ok=True)
-        scores = yield from fit.measure(scoring_of(model, ready.dev, out / "predictions"))
+        yield replace(begin, warnings=tuple(fit.examined.warnings))
+        stopped_early = yield from fit.go(profile, controls)
+        final = yield from finish(fit, source)
     except BaseException as wrong:
         if isinstance(wrong, Stopped):
             fit.save()
@@ -119,20 +137,46 @@ def run_to_end(
         write_json(out / "run.json", about | {"state": state, "reason": str(wrong) or type(wrong).__name__})
         raise
     # of a resumed run: since it was resumed
-    result = finished_result(fit, scores) | {"seconds": round(time.monotonic() - began, 1)}
+    result = finished_result(fit, final) | leak_record(fit.examined.leaks, final.without_leaks)
+    result |= {"seconds": round(time.monotonic() - began, 1)}
+    out_of_time = stopped_early and fit.patient
+    if fit.limit is not None:
+        result |= {"used_seconds": round(fit.limit.used(), 1), "out_of_time": out_of_time}
     write_json(out / "run.json", about | result)
     directory.remove_checkpoints(out)
-    before = fit.before
-    before_overall = overall(before, ready.tasks, ready.recipe.overall) if before else 0.0
-    yield Finished(scores, result["overall"], before, before_overall, stopped_early)
+    leaked = fit.examined.leaks.counts
+    yield Finished(
+        final.scores, result["overall"], stopped_early, final.outcomes, leaked, final.without_leaks, out_of_time
+    )
 
 
-def finished_result(fit: Fit, scores: Scores) -> dict[str, Any]:
+def finished_result(fit: Fit, final: FinalScores) -> dict[str, Any]:
     """What run.json says of a finished run: everything that a comparison needs to know about it."""
     ready = fit.ready
     cost = run_cost(fit.out, ready.recipe, ready.model.bert.config, fit.seconds, fit.peak_memory())
-    total = overall(scores, ready.tasks, ready.recipe.overall)
-    return {"state": "finished", "scores": scores, "overall": total, "cost": cost}
+    total = overall(final.scores, ready.tasks, ready.recipe.overall)
+    return {"state": "finished", **final.as_record(), "overall": total, "cost": cost}
+
+
+def budget_record(limit: TimeLimit | None) -> dict[str, Any]:
+    """For run.json."""
+    return {} if limit is None else {"budget": asdict(limit.plan)}
+
+
+def budget_notes(ready: Prepared, limit: TimeLimit | None, whole: int) -> tuple[str, ...]:
+    """What the time limit changes; `whole`: steps without it."""
+    if limit is None:
+        return ()
+    steps, rows = ready.setup.steps, limit.plan.eval_rows
+    part = "the whole training fits" if steps >= whole else f"{steps:,} of {whole:,} steps fit"
+    scored = "all dev rows" if rows is None else f"at most {rows:,} dev rows of each task"
+    return (f"budget of {limit.plan.seconds:g} s: {part}; evaluated on {scored} during training",)
+
+
+def chosen_for(recipe: Recipe, ready: Prepared) -> tuple[str, ...]:
+    """What was chosen for a recipe without stages."""
+    rows = {name: len(split.dataset) for name, split in ready.train.items()}
+    return () if recipe.stages else tuple(explain_settings(ready.recipe, rows))
 
 
 def started_event(ready: Prepared, done: int = 0, notes: tuple[str, ...] = ()) -> Started:

@@ -34,6 +34,7 @@ class Step:
     losses: dict[str, float]
     examples: int
     tokens: int
+    task_tokens: dict[str, int]
     # floating-point operations of its matrix products
     flops: float
     learning_rate: float
@@ -108,6 +109,7 @@ class Loop:
             losses=mean_losses(losses),
             examples=sum(batch.examples for batch in batches),
             tokens=sum(batch.tokens for batch in batches),
+            task_tokens=tokens_by_task(batches),
             flops=self.flops(batches),
             learning_rate=learning_rate,
             weights=setup.balancer.weights(),
@@ -127,7 +129,7 @@ class Loop:
         if self.stage == plan.number:
             return
         self.stage = plan.number
-        self.model.set_trainable(plan.stage.trainable)
+        self.model.set_trainable(plan.stage.trainable, plan.stage.frozen_dropout)
         self._trainable = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
         shared = (*self.model.bert.parameters(), *self.model.shared.parameters())
         self._shared = [parameter for parameter in shared if parameter.requires_grad]
@@ -247,6 +249,13 @@ class Loop:
                 regularizer.restore(kept)
         if setup.average is not None:
             setup.average.restore(state["average"])
+
+
+def tokens_by_task(batches: Sequence[Batch]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for batch in batches:
+        found[batch.task] = found.get(batch.task, 0) + batch.tokens
+    return found
 
 
 def clip_gradients(parameters: Sequence[nn.Parameter], max_norm: float) -> None:

@@ -11,6 +11,7 @@ from minbert.config.schema import build_technique
 from minbert.config.task import Task
 from minbert.data.batch import EncodedTexts
 from minbert.data.dataset import Dataset
+from minbert.data.dev_split import without_held_out
 from minbert.data.labels import balanced_weights
 from minbert.data.rejects import read_all
 from minbert.data.source import DEFAULT_SOURCE, DataSource
@@ -24,10 +25,12 @@ from minbert.errors import UserError
 from minbert.inference.loop import encode_for_task
 from minbert.model.multitask import Model, count_parameters
 from minbert.model.resolve import is_scored
+from minbert.training.auto import choose_settings
 from minbert.training.balancers import BALANCERS
 from minbert.training.balancers.base import Balancer
 from minbert.training.distillation import Teachers
 from minbert.training.loop import TrainingSetup
+from minbert.training.optim import make_optimizer
 from minbert.training.regularizers import REGULARIZERS, Regularizer
 from minbert.training.schedules import SCHEDULES, Schedule
 from minbert.training.stages import DataLoader, plan_stages
@@ -59,6 +62,8 @@ def prepare(recipe: Recipe, source: DataSource = DEFAULT_SOURCE) -> Prepared:
     backbone = find_backbone(recipe.backbone)
     outline(recipe, recipe.read_tasks(), read_config(backbone)[0])
     tasks, train_rows, dev_rows = read_data(recipe, source)
+    sizes = {name: len(rows) for name, rows in train_rows.items()}
+    recipe = choose_settings(recipe, tasks, read_config(backbone)[0], sizes)
     model, tokenizer = build_model(recipe, tasks, backbone)
     model.to_device(recipe.precision)
 
@@ -141,6 +146,7 @@ def make_average(recipe: Recipe, model: Model) -> Average | None:
 
 def outline(recipe: Recipe, tasks: Mapping[str, Task], config: BertConfig) -> Model:
     """The model without weights or data: finds within a second which settings of a recipe do not fit."""
+    recipe = choose_settings(recipe, tasks, config)
     measured = [name for name in tasks if is_scored(recipe, name)]
     check_overall(recipe.overall, tasks, measured, recipe.where)
     make_balancer(recipe, tasks)
@@ -154,6 +160,7 @@ def outline(recipe: Recipe, tasks: Mapping[str, Task], config: BertConfig) -> Mo
     with empty_weights():
         model = Model(Bert(config), known, recipe.tasks, recipe.where)
     check_trainable(recipe, model)
+    make_optimizer(model, recipe.optimizer, recipe.where)
     make_regularizers(recipe, model)
     make_average(recipe, model)
     return model
@@ -184,11 +191,12 @@ def read_data(recipe: Recipe, source: DataSource) -> tuple[dict[str, Task], dict
     tasks, train, dev = {}, {}, {}
     for task, train_rows, dev_rows in read_all(source.read_splits, recipe.read_tasks().values()):
         name = task.name
-        train[name], dev[name] = train_rows, dev_rows
+        tasks[name], train[name], dev[name] = task, train_rows, dev_rows
+    train = without_held_out(tasks, train, dev)
+    for name, task in tasks.items():
         labels = train[name].labels
         if task.class_weights == "balanced" and labels is not None:
-            task = task.with_class_weights(balanced_weights(labels, len(task.labels)))
-        tasks[name] = task
+            tasks[name] = task.with_class_weights(balanced_weights(labels, len(task.labels)))
     return tasks, train, dev
 
 
@@ -207,6 +215,7 @@ def parameter_counts(recipe: Recipe, config: BertConfig) -> dict[str, Any]:
     as one of two labels.
     """
     tasks = recipe.read_tasks()
+    recipe = choose_settings(recipe, tasks, config)
     model = outline(recipe, tasks, config)
     stages, ever = [], set()
     for stage in recipe.stages:

@@ -9,6 +9,7 @@ from typing import Any
 from minbert.config.schema import describe_type, settings_of
 from minbert.model.resolve import MODEL_FAMILIES
 from minbert.training.balancers import BALANCERS
+from minbert.training.optimizers import OPTIMIZERS
 from minbert.training.regularizers import REGULARIZERS
 from minbert.training.samplers import SAMPLERS
 from minbert.training.schedules import SCHEDULES
@@ -21,6 +22,7 @@ FAMILIES: dict[str, Mapping[str, Callable[..., Any]]] = {
     "sampler": SAMPLERS,
     "balancer": BALANCERS,
     "weight_averaging": AVERAGES,
+    "algorithm": OPTIMIZERS,
     "schedule": SCHEDULES,
 }
 

@@ -19,10 +19,12 @@ def resolve_recipe(recipe: Recipe, tasks: Mapping[str, Task]) -> dict[str, Any]:
         plan = resolve_plan(recipe.tasks[name], task, where)
         plan["regularizers"] = [resolve_spec("regularizers", spec, where) for spec in plan["regularizers"]]
         table["tasks"][name] = plan
-    for number, stage in enumerate(table["stages"]):
+    # a recipe without stages: they are chosen when its data is read
+    for number, stage in enumerate(table.get("stages", [])):
         stage["sampler"] = resolve_spec("sampler", stage["sampler"], f"{recipe.where}: stage {number}")
     table["balancer"] = resolve_spec("balancer", table["balancer"], recipe.where)
-    table["optimizer"]["schedule"] = resolve_spec("schedule", recipe.optimizer.schedule, recipe.where)
+    for family in ("algorithm", "schedule"):
+        table["optimizer"][family] = resolve_spec(family, table["optimizer"][family], recipe.where)
     if recipe.weight_averaging is not None:
         table["weight_averaging"] = resolve_spec("weight_averaging", recipe.weight_averaging, recipe.where)
     measured = {name: task for name, task in tasks.items() if is_scored(recipe, name)}

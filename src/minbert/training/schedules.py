@@ -46,14 +46,75 @@ class CosineSchedule(Schedule):
     """Decreases the learning rate to 0 along a cosine after the warmup."""
 
     def after_warmup(self, progress: float) -> float:
-        return (1 + math.cos(math.pi * progress)) / 2
+        return along_cosine(1.0, 0.0, progress)
+
+
+class RisingSchedule(Schedule):
+    """The base of schedules that rise from the learning rate to a maximum by themselves, without a warmup."""
+
+    def __init__(self, warmup_ratio: float, learning_rate: float, maximum: float) -> None:
+        super().__init__(warmup_ratio, learning_rate)
+        if maximum < learning_rate:
+            raise ValueError(f"the maximum {maximum:g} is below the learning rate {learning_rate:g}")
+        self.highest = maximum / learning_rate
+
+
+class OneCycleSchedule(RisingSchedule):
+    """Raises the learning rate to a maximum and lowers it to almost 0, along two cosines (one cycle).
+
+    The numbers of torch's OneCycleLR, which starts at maximum / div_factor; here it starts at the learning rate.
+    Smith and Topin 2018, https://arxiv.org/abs/1708.07120
+    """
+
+    def __init__(
+        self,
+        warmup_ratio: float,
+        learning_rate: float,
+        *,
+        maximum: float = 1e-3,
+        pct_start: float = 0.3,
+        final_div_factor: float = 1e4,
+    ) -> None:
+        """`pct_start`: the fraction of all steps in which it rises. It ends at the learning rate / final_div_factor."""
+        super().__init__(warmup_ratio, learning_rate, maximum)
+        if not 0 < pct_start < 1 or final_div_factor < 1:
+            raise ValueError("needs 0 < pct_start < 1 and final_div_factor >= 1")
+        self.pct_start, self.lowest = pct_start, 1 / final_div_factor
+
+    def factor(self, step: int, total: int) -> float:
+        peak = self.pct_start * total - 1
+        if step - 1 <= peak:
+            return along_cosine(1.0, self.highest, (step - 1) / peak if peak else 1.0)
+        return along_cosine(self.highest, self.lowest, (step - 1 - peak) / (total - 1 - peak))
+
+
+class CyclicSchedule(RisingSchedule):
+    """Raises and lowers the learning rate between its start and a maximum, in straight lines, several times.
+
+    The numbers of torch's CyclicLR in mode "triangular". Smith 2017, https://arxiv.org/abs/1506.01186
+    """
+
+    def __init__(self, warmup_ratio: float, learning_rate: float, *, maximum: float = 1e-3, cycles: int = 5) -> None:
+        """`cycles`: how many times it rises and falls in the whole training."""
+        super().__init__(warmup_ratio, learning_rate, maximum)
+        if cycles < 1:
+            raise ValueError(f"cycles {cycles} is not at least 1")
+        self.cycles = cycles
+
+    def factor(self, step: int, total: int) -> float:
+        place = (step - 1) * self.cycles / total % 1
+        return 1 + (self.highest - 1) * (1 - abs(2 * place - 1))
+
+
+def along_cosine(start: float, end: float, progress: float) -> float:
+    return end + (start - end) * (1 + math.cos(math.pi * progress)) / 2
 
 
 class AdjustingSchedule(Schedule):
     """Raises the learning rate, up to a maximum, after an epoch with a lower loss, and lowers it after a higher one.
 
-    Report A says only that it starts at the given rate and has a maximum; the rule is the bold driver of
-    Vogl et al. 1988.
+    Report A says only that its rate is dynamically adjusted, starts at the given one and has a maximum; the rule is the
+    bold driver of Vogl et al. 1988.
     """
 
     def __init__(
@@ -97,5 +158,7 @@ SCHEDULES: dict[str, Callable[..., Schedule]] = {
     "linear": LinearSchedule,
     "cosine": CosineSchedule,
     "constant": Schedule,
+    "one_cycle": OneCycleSchedule,
+    "cyclic": CyclicSchedule,
     "adjusting": AdjustingSchedule,
 }

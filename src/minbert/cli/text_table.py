@@ -1,0 +1,127 @@
+"""Rows of cells -> lines of text. Names are never split or cut; descriptions wrap at words, or move below the row."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+GAP = 2
+# a column that wraps stays beside the others if it has at least this width, or the width of its longest word
+NARROWEST = 24
+INDENT = "    "
+
+
+class TextTable(Table):
+    """Columns without rules, in the first of three layouts that fits the width: columns, columns with the wrapping
+    cells below each row, or one paragraph per row with the heading before each value."""
+
+    def __init__(self, columns: Sequence[str], right: Collection[str] = (), wrap: Collection[str] = ()) -> None:
+        super().__init__(box=None)
+        for name in columns:
+            self.add_column(name, justify="right" if name in right else "left", no_wrap=name not in wrap)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in self.lines(console, options.max_width):
+            line.rstrip()
+            line.no_wrap, line.overflow = True, "ignore"
+            yield line
+
+    def lines(self, console: Console, width: int) -> Iterator[Text]:
+        rows = [[Text.from_markup(str(cell)) for cell in row] for row in zip(*self._cells(), strict=True)]
+        everything = list(range(len(self.columns)))
+        fixed = [i for i in everything if self.columns[i].no_wrap]
+        widths = self.fit(rows, everything, width)
+        if widths:
+            yield self.header_line(widths)
+            for row in rows:
+                yield from self.row_lines(console, row, widths)
+            return
+        widths = self.fit(rows, fixed, width)
+        if widths:
+            yield self.header_line(widths)
+        for row in rows:
+            yield from self.row_lines(console, row, widths) if widths else self.paragraph(row, fixed, width)
+            yield from self.below(console, row, [i for i in everything if i not in fixed], width)
+
+    def _cells(self) -> Iterator[list[object]]:
+        return (list(column.cells) for column in self.columns)
+
+    def fit(self, rows: Sequence[Sequence[Text]], chosen: Sequence[int], width: int) -> dict[int, int]:
+        """The widths of these columns side by side; nothing if they have no room."""
+        widths = {i: max([cell_len(str(self.columns[i].header)), *(widest(row[i]) for row in rows)]) for i in chosen}
+        if not chosen or total(widths) <= width:
+            return widths
+        least = {
+            i: max(NARROWEST, *(longest_word(row[i]) for row in rows)) if rows else NARROWEST
+            for i in chosen
+            if not self.columns[i].no_wrap
+        }
+        narrow = widths | {i: min(widths[i], small) for i, small in least.items()}
+        spare = width - total(narrow)
+        if spare < 0:
+            return {}
+        wanted = sum(widths[i] - narrow[i] for i in least)
+        return narrow | {i: narrow[i] + spare * (widths[i] - narrow[i]) // wanted for i in least}
+
+    def header_line(self, widths: dict[int, int]) -> Text:
+        return self.join({i: Text(str(self.columns[i].header), "bold") for i in widths}, widths)
+
+    def row_lines(self, console: Console, row: Sequence[Text], widths: dict[int, int]) -> Iterator[Text]:
+        cells = {i: wrapped(console, row[i], width) for i, width in widths.items()}
+        for number in range(max(map(len, cells.values()))):
+            yield self.join({i: lines[number] if number < len(lines) else Text() for i, lines in cells.items()}, widths)
+
+    def join(self, cells: dict[int, Text], widths: dict[int, int]) -> Text:
+        line = Text()
+        for i, cell in cells.items():
+            space = " " * (widths[i] - cell.cell_len)
+            right = self.columns[i].justify == "right"
+            padded = Text.assemble(space, cell) if right else Text.assemble(cell, space)
+            line.append_text(Text.assemble(" " * GAP if line else "", padded))
+        return line
+
+    def paragraph(self, row: Sequence[Text], fixed: Sequence[int], width: int) -> Iterator[Text]:
+        """The first cell, then the others with their headings, as many in a line as fit."""
+        first, *others = fixed
+        if row[first].plain:
+            yield row[first]
+        line = Text()
+        for i in others:
+            if not row[i].plain:
+                continue
+            item = Text.assemble((f"{self.columns[i].header} ", "dim"), row[i])
+            if line and len(INDENT) + line.cell_len + GAP + item.cell_len > width:
+                yield Text.assemble(INDENT, line)
+                line = Text()
+            line.append_text(Text.assemble(" " * GAP if line else "", item))
+        if line:
+            yield Text.assemble(INDENT, line)
+
+    def below(self, console: Console, row: Sequence[Text], chosen: Sequence[int], width: int) -> Iterator[Text]:
+        for i in chosen:
+            for line in wrapped(console, row[i], width - len(INDENT)) if row[i].plain else ():
+                yield Text.assemble(INDENT, line)
+
+
+def total(widths: dict[int, int]) -> int:
+    return sum(widths.values()) + GAP * (len(widths) - 1)
+
+
+def widest(cell: Text) -> int:
+    return max((cell_len(line) for line in cell.plain.split("\n")), default=0)
+
+
+def longest_word(cell: Text) -> int:
+    return max((cell_len(word) for word in cell.plain.split()), default=0)
+
+
+def wrapped(console: Console, cell: Text, width: int) -> list[Text]:
+    """The lines of a cell, broken at words; a word that is longer than a line is left whole."""
+    lines: list[Text] = []
+    for line in cell.split("\n", allow_blank=True):
+        lines += [line] if line.cell_len <= width else line.wrap(console, max(width, longest_word(line)))
+    for line in lines:
+        line.rstrip()
+    return lines

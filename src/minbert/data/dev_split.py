@@ -1,0 +1,160 @@
+"""The rows of a training file -> training rows and dev rows, for a task without a dev file.
+
+Every label (for scores: every bin between quantiles) gives its fraction of the rows. Rows are taken in the order of a
+hash of their texts, so the order of the file does not matter, and new rows move few of the old ones. Copies of an
+example stay together, and so do pairs that share a text. Greedy like the iterative stratification of Sechidis et al.
+2011 (ECML), which also handles groups of rows with different labels.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from minbert.config.task import Task
+from minbert.data.dataset import Dataset
+from minbert.data.rejects import RejectedRow
+from minbert.data.text_keys import ExampleKey, example_keys
+from minbert.errors import UserError
+
+Numbers = npt.NDArray[np.int64]
+# (stratum, number of rows) for each stratum of a group
+GroupCounts = list[tuple[int, int]]
+MOST_SCORE_BINS = 10
+# pairs that share texts stay together up to this many rows, and up to a tenth of the dev rows
+FEWEST_LINKED_ROWS = 4
+
+
+def split_off_dev(dataset: Dataset, task: Task) -> tuple[Dataset, Dataset]:
+    """A training file as training rows and dev rows."""
+    assert dataset.labels is not None
+    strata_N = dataset.labels if task.kind == "classify" else score_bins(dataset.labels, task.dev_split)
+    in_dev_N = choose_dev_rows(example_keys(dataset.texts), strata_N, task.dev_split)
+    if not in_dev_N.any():
+        reason = "no label has" if task.kind == "classify" else "there are not"
+        raise UserError(
+            f"{dataset.path}: too few rows ({len(dataset)}) to use a fraction of {task.dev_split:g} as dev rows: "
+            f"{reason} two different examples.",
+            f"Give task '{task.name}' a dev file, or more rows.",
+        )
+    train, dev = dataset.take(np.flatnonzero(~in_dev_N)), dataset.take(np.flatnonzero(in_dev_N))
+    dev.skipped = []  # they are counted with the training rows
+    return train, dev
+
+
+def without_held_out(
+    tasks: Mapping[str, Task], train: Mapping[str, Dataset], dev: Mapping[str, Dataset]
+) -> dict[str, Dataset]:
+    """The training rows of all tasks, without the examples that another task holds out.
+
+    Tasks with different labels split the same texts a little differently. The dev rows of a task depend on this task
+    alone, so that its scores can be compared between recipes; training rows give way.
+    """
+    kept = dict(train)
+    split = [name for name, task in tasks.items() if task.files.dev is None]
+    held_out = {name: set(example_keys(dev[name].texts)) for name in split} if len(split) > 1 else {}
+    for name in held_out:
+        others = set().union(*(keys for other, keys in held_out.items() if other != name))
+        gone_N = np.array([key in others for key in example_keys(train[name].texts)])
+        if gone_N.any() and not gone_N.all():
+            kept[name] = train[name].take(np.flatnonzero(~gone_N))
+            lines = [train[name].lines[row] for row in np.flatnonzero(gone_N)]
+            reasons = [RejectedRow(train[name].path, line, "a dev row of another task") for line in lines]
+            kept[name].skipped = sorted(train[name].skipped + reasons, key=lambda reject: reject.line)
+    return kept
+
+
+def score_bins(scores_N: npt.NDArray[np.float64], fraction: float) -> Numbers:
+    """The number of each score's quantile bin; so few bins that each can give a dev row."""
+    bins = int(np.clip(round(fraction * len(scores_N)), 1, MOST_SCORE_BINS))
+    return np.searchsorted(np.quantile(scores_N, np.arange(1, bins) / bins), scores_N, side="right")
+
+
+def choose_dev_rows(keys: Sequence[ExampleKey], strata_N: Numbers, fraction: float) -> npt.NDArray[np.bool_]:
+    """Which rows become dev rows."""
+    group_N = group_rows(keys, max(FEWEST_LINKED_ROWS, int(fraction * len(keys) / 10)))
+    strata = int(strata_N.max()) + 1
+    # the rows of each group and stratum that occur together, group by group
+    both, rows = np.unique(group_N * strata + strata_N, return_counts=True)
+    counts: dict[int, GroupCounts] = {}
+    for group, stratum, count in zip((both // strata).tolist(), (both % strata).tolist(), rows.tolist(), strict=True):
+        counts.setdefault(group, []).append((stratum, count))
+    rows_S = np.bincount(strata_N, minlength=strata)
+    groups_S = np.bincount(both % strata, minlength=strata)
+    wanted_S = np.where(groups_S > 1, np.clip(np.rint(fraction * rows_S), 1, rows_S - 1), 0).astype(int)
+    chosen = fill_strata([(group, counts[group]) for group in hash_order(keys, group_N)], wanted_S, groups_S)
+    return np.isin(group_N, list(chosen))
+
+
+def fill_strata(groups: Sequence[tuple[int, GroupCounts]], wanted_S: Numbers, groups_S: Numbers) -> set[int]:
+    """The groups, first to last, that bring the strata closer to the rows that they want.
+
+    Never the last group with rows of a stratum: a label without training rows cannot be learned.
+    """
+    wanted, left = wanted_S.tolist(), groups_S.tolist()
+    chosen: set[int] = set()
+
+    def take(group: int, counts: GroupCounts) -> None:
+        chosen.add(group)
+        for stratum, rows in counts:
+            wanted[stratum] -= rows
+            left[stratum] -= 1
+
+    for group, counts in groups:
+        closer = sum(abs(wanted[stratum]) - abs(wanted[stratum] - rows) for stratum, rows in counts)
+        if closer > 0 and all(left[stratum] > 1 for stratum, _ in counts):
+            take(group, counts)
+    for stratum in np.flatnonzero((wanted_S > 0) & (np.array(wanted) == wanted_S)).tolist():
+        # all its groups are too large: the smallest of them
+        fitting = [each for each in groups if stratum in dict(each[1]) and all(left[other] > 1 for other, _ in each[1])]
+        if fitting and wanted[stratum] == wanted_S[stratum]:
+            take(*min(fitting, key=lambda each: sum(rows for _, rows in each[1])))
+    return chosen
+
+
+def hash_order(keys: Sequence[ExampleKey], group_N: Numbers) -> list[int]:
+    """The groups in the order of a hash of their first example in the alphabet."""
+    first: dict[int, ExampleKey] = {}
+    for group, key in zip(group_N.tolist(), keys, strict=True):
+        if group not in first or key < first[group]:
+            first[group] = key
+    digests = {group: hashlib.sha256("\x1f".join(key).encode()).digest() for group, key in first.items()}
+    return sorted(digests, key=digests.__getitem__)
+
+
+def group_rows(keys: Sequence[ExampleKey], most: int) -> Numbers:
+    """The number of each row's group: the copies of an example, or up to `most` rows of pairs that share texts."""
+    numbers: dict[ExampleKey, int] = {}
+    example_N = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
+    if not keys or len(keys[0]) == 1:
+        return example_N
+    rows_E = np.bincount(example_N)
+    linked_E = np.array(link_examples(numbers, rows_E.tolist(), most), np.int64)
+    # one side would be made of little else: only the copies stay together
+    too_large_E = np.bincount(linked_E, weights=rows_E, minlength=len(rows_E))[linked_E] > most
+    return np.where(too_large_E, np.arange(len(rows_E)), linked_E)[example_N]
+
+
+def link_examples(examples: Iterable[ExampleKey], rows_E: Sequence[int], most: int) -> list[int]:
+    """The number of one example of each connected component; a text of more than `most` rows connects nothing."""
+    examples = list(examples)
+    rows_of: Counter[str] = Counter()
+    for texts, rows in zip(examples, rows_E, strict=True):
+        for text in set(texts):
+            rows_of[text] += rows
+    parent = list(range(len(examples)))
+
+    def root(example: int) -> int:
+        while parent[example] != example:
+            parent[example] = parent[parent[example]]
+            example = parent[example]
+        return example
+
+    first: dict[str, int] = {}
+    for example, texts in enumerate(examples):
+        for text in texts:
+            if rows_of[text] <= most:
+                parent[root(example)] = root(first.setdefault(text, example))
+    return [root(example) for example in range(len(examples))]

@@ -1,0 +1,163 @@
+"""Data files, and what their owner says about them -> tasks, with a reason for everything that was found."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from minbert.data.column_names import names_id
+from minbert.data.column_profile import ColumnProfile, FileProfile, profile_file
+from minbert.data.column_request import check_columns
+from minbert.data.file_groups import FileGroup, group_files
+from minbert.data.label_columns import find_labels, holds_several, kind_of_label, label_settings, may_be_label
+from minbert.data.label_twins import LabelNames, find_twins
+from minbert.data.source import SplitName
+from minbert.data.text_columns import check_text, find_text
+from minbert.errors import UserError
+
+
+@dataclass(frozen=True)
+class ColumnChoice:
+    """What the owner of the files says about them; what is left out is found."""
+
+    text: tuple[str, ...] = ()
+    # one task for each
+    label: tuple[str, ...] = ()
+    # classify or score
+    kind: str = ""
+    task: str = ""
+
+
+@dataclass
+class FoundTask:
+    """A task as it was found in files."""
+
+    name: str
+    # as in a task file
+    settings: dict[str, Any]
+    # setting -> why
+    reasons: dict[str, str]
+
+
+@dataclass
+class FoundData:
+    """The tasks of a training file and of the dev and test files that belong to it."""
+
+    group: FileGroup
+    profiles: dict[SplitName, FileProfile]
+    tasks: list[FoundTask] = field(default_factory=list)
+    # what else is worth knowing
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def train(self) -> FileProfile:
+        return self.profiles["train"]
+
+
+def infer_tasks(paths: Sequence[Path], choice: ColumnChoice = ColumnChoice()) -> list[FoundData]:
+    """The tasks of all files; their names are unique."""
+    found = [infer_group(group, choice) for group in group_files(paths)]
+    tasks = [task for data in found for task in data.tasks]
+    if choice.task and len(tasks) > 1:
+        names = ", ".join(task.name for task in tasks)
+        raise UserError(f"--task names one task, and {len(tasks)} were found: {names}.", "Choose one with --label.")
+    if choice.task:
+        tasks[0].name = choice.task
+    make_names_unique(found)
+    return found
+
+
+def infer_group(group: FileGroup, choice: ColumnChoice) -> FoundData:
+    profiles = {role: profile_file(path) for role, path in group.files.items()}
+    found = FoundData(group, profiles)
+    text, text_reason = find_text(found.train, choice.text)
+    check_text(found.train, text)
+    labels, label_reason = find_labels(found.train, text, choice.label)
+    twins = find_twins(found.train, labels) if not choice.label else {}
+    for label in labels:
+        if label not in [twin.column for twin in twins.values()]:
+            task = infer_task(found, text, label, choice.kind, twins.get(label))
+            task.reasons = {"text": text_reason, "label": label_reason, **task.reasons}
+            found.tasks.append(task)
+    others = [column for column in found.train.columns.values() if column.name not in (*text, *labels)]
+    for column in others:
+        if not choice.label and may_be_label(column) and not holds_several(column):
+            found.notes.append(
+                f"column '{column.name}' ({column.different}) is left out; to learn it: --label {column.name}"
+            )
+    if found.train.bad_rows:
+        found.notes.append(f"{found.train.bad_rows:,} rows cannot be read; `minbert check` lists them")
+    return found
+
+
+def infer_task(found: FoundData, text: list[str], label: str, kind: str, twin: LabelNames | None) -> FoundTask:
+    """The settings of one task, in the order of a task file."""
+    files = labeled_files(found, text, label)
+    values = found.train.columns[label]
+    for role in files:
+        if role != "train":
+            values = values.merge(found.profiles[role].columns[label])
+    what, kind_reason = kind_of_label(values, kind, len(text) == 2)
+    more, more_reason = label_settings(found.train, values, what)
+    reasons = {"kind": kind_reason, **dict.fromkeys(more, more_reason)}
+    settings: dict[str, Any] = {"kind": what, "text": text, "label": label, **more}
+    if twin and what == "classify" and all(str(value) in twin.names for value in more["labels"]):
+        settings["label_names"] = [twin.names[str(value)] for value in more["labels"]]
+        reasons["label_names"] = f"column '{twin.column}' has a name for each value"
+    if (identity := find_id(found.train, [*text, label])) not in ("", "id"):
+        settings["id"], reasons["id"] = identity, "a different value in every row"
+    if missing := rows_without(found, files, [*text, label]):
+        settings["missing"], reasons["missing"] = "skip", f"at least {missing:,} rows have no text or no label"
+    settings["files"] = {role: str(path.resolve()) for role, path in files.items()}
+    return FoundTask(legal_name(label), settings, reasons)
+
+
+def labeled_files(found: FoundData, text: Sequence[str], label: str) -> dict[SplitName, Path]:
+    """The files that have the columns of a task; a test file without labels is left out."""
+    files = {}
+    for role, profile in found.profiles.items():
+        check_columns(profile.path, text, list(profile.columns), profile.description)
+        column = profile.columns.get(label)
+        if role == "test" and (column is None or not column.filled):
+            found.notes.append(f"{profile.path.name} has no '{label}': predict it with `minbert predict --input`")
+            continue
+        check_columns(profile.path, [label], list(profile.columns), profile.description)
+        files[role] = profile.path
+    return files
+
+
+def rows_without(found: FoundData, files: dict[SplitName, Path], columns: Sequence[str]) -> int:
+    """How many rows lack a value, at least."""
+    return max(found.profiles[role].columns[name].missing for role in files for name in columns)
+
+
+def find_id(found: FileProfile, used: Sequence[str]) -> str:
+    def is_id(column: ColumnProfile) -> bool:
+        return column.name not in used and names_id(column.name) and not column.missing and column.repeats == 1
+
+    return next((column.name for column in found.columns.values() if is_id(column)), "")
+
+
+def legal_name(name: str) -> str:
+    """A column's name as the name of a task: letters, digits, - and _."""
+    legal = re.sub(r"[^\w-]+", "_", name).strip("_-") or "task"
+    # the key that names techniques in recipes
+    return "name_" if legal == "name" else legal
+
+
+def make_names_unique(found: Sequence[FoundData]) -> None:
+    """Tasks with the same label column are called like their files."""
+    names = [task.name for data in found for task in data.tasks]
+    for data in found:
+        for task in data.tasks:
+            if names.count(task.name) > 1:
+                stem = legal_name(data.group.stem)
+                task.name = stem if len(data.tasks) == 1 else f"{stem}_{task.name}"
+    used: set[str] = set()
+    for data in found:
+        for task in data.tasks:
+            base, number = task.name, 2
+            while task.name in used:
+                task.name, number = f"{base}_{number}", number + 1
+            used.add(task.name)

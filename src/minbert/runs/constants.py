@@ -1,0 +1,30 @@
+"""(training labels, other labels) -> the constant answer, and how well it does on other rows.
+
+N rows, C labels.
+"""
+
+import numpy as np
+
+from minbert.config.task import Task
+from minbert.data.metrics import Array, score
+
+# the frequency of each label in the training rows, the most frequent first; or their mean score
+ConstantAnswer = dict[str, float] | float
+
+
+def constant_answer(task: Task, labels_N: Array) -> ConstantAnswer:
+    if task.kind == "score":
+        return float(labels_N.mean())
+    frequency_C = np.bincount(labels_N, minlength=len(task.labels)) / len(labels_N)
+    order = np.argsort(-frequency_C, kind="stable")
+    return {task.label_keys[label]: float(frequency_C[label]) for label in order}
+
+
+def constant_scores(task: Task, answer: ConstantAnswer, labels_N: Array) -> dict[str, float]:
+    """All metrics of the same answer for every row: the mean, or the most frequent label with these frequencies."""
+    # a threshold belongs to a model's probabilities
+    task = task.with_threshold(None)
+    if isinstance(answer, dict):
+        frequency_C = np.array([answer.get(label, 0.0) for label in task.label_keys])
+        return score(task, np.tile(frequency_C, (len(labels_N), 1)), labels_N)
+    return score(task, np.full(len(labels_N), answer), labels_N)

@@ -1,0 +1,99 @@
+"""(a prepared run before its first step) -> what a model must beat: the constant answer and the untrained backbone.
+
+The constant answer is the most frequent label or the mean score of the training rows. The untrained probe is a linear
+model on the frozen backbone's mean vectors; for pairs on |u-v|, u*v and their cosine.
+
+N rows, F features, C labels.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from minbert.config.recipe import TaskPlan
+from minbert.config.task import Task
+from minbert.data.metrics import Array, score
+from minbert.encoder.init import seeded_init
+from minbert.inference.loop import encode_for_task
+from minbert.model.heads.linear import LinearHead
+from minbert.model.multitask import Model
+from minbert.runs.constants import ConstantAnswer, constant_answer, constant_scores
+from minbert.training.linear_probe import fit_labels, head_features, probe_sample
+from minbert.training.prepare import Prepared
+from minbert.training.probe_fit import LinearFit
+
+# enough for a fair fit and a small error of its score
+CONTROL_TRAIN_ROWS, CONTROL_DEV_ROWS = 5000, 5000
+CONTROL_PLAN = TaskPlan(
+    pairing="bi_encoder", pooling="mean", head={"name": "linear", "dropout": 0.0, "features": ["|u-v|", "u*v", "cos"]}
+)
+
+
+@dataclass(frozen=True)
+class Controls:
+    """The scores of one task's controls on its dev rows."""
+
+    answer: ConstantAnswer
+    constant: dict[str, float]
+    probe: dict[str, float]
+    # dev rows that the probe was scored on
+    rows: int
+
+
+class ControlScores:
+    """Iterating over it scores the controls of every task and fills in `found`; yields the fraction done."""
+
+    def __init__(self, ready: Prepared, most: int = CONTROL_TRAIN_ROWS) -> None:
+        """`most`: rows of each split that are read, if the time is short."""
+        self.ready = ready
+        self.most = most
+        self.found: dict[str, Controls] = {}
+        # of tasks with single texts: the fit, which a linear head on mean vectors can start from
+        self.fits: dict[str, LinearFit] = {}
+
+    def __iter__(self) -> Iterator[float]:
+        names = [name for name in self.ready.tasks if self.ready.model.task(name).loss.predicts]
+        for number, name in enumerate(names):
+            for fraction in self.measure(name):
+                yield (number + fraction) / len(names)
+
+    def measure(self, name: str) -> Iterator[float]:
+        ready = self.ready
+        task, train, dev = ready.tasks[name], ready.train[name].dataset, ready.dev[name].dataset
+        assert train.labels is not None and dev.labels is not None
+        # its weights are fitted at once, but drawing them uses random numbers
+        with seeded_init(0):
+            model = Model(ready.model.bert, {name: task}, {name: CONTROL_PLAN}, "the untrained probe")
+        model.to(ready.model.device)
+        head = model.task(name).head
+        assert isinstance(head, LinearHead)
+        limits = min(self.most, CONTROL_TRAIN_ROWS), min(self.most, CONTROL_DEV_ROWS)
+        chosen = probe_sample(len(train), limits[0]), probe_sample(len(dev), limits[1])
+        features = [np.empty((len(rows), head.features.width), np.float32) for rows in chosen]
+        for part, (dataset, rows) in enumerate(zip((train, dev), chosen, strict=True)):
+            encoded = encode_for_task(model, name, ready.tokenizer, dataset.take(rows).texts)
+            for fraction in head_features(model, name, encoded, features[part]):
+                yield (part + fraction) / 2
+        fit = fit_labels(task, features[0], train.labels[chosen[0]], head.features.blocks)
+        predictions = probe_predictions(task, fit.predict(features[1]))
+        answer = constant_answer(task, train.labels)
+        self.found[name] = Controls(
+            answer,
+            constant_scores(task, answer, dev.labels),
+            score(task, predictions, dev.labels[chosen[1]]),
+            len(chosen[1]),
+        )
+        if not task.paired:
+            self.fits[name] = fit
+
+
+def probe_predictions(task: Task, output_NO: npt.NDArray[np.float64]) -> Array:
+    """The outputs of a linear fit as predictions: probabilities N x C, or scores N."""
+    if task.kind == "score":
+        low, high = task.range
+        return np.clip(output_NO[:, 0], low, high)
+    powers_NC = np.exp(output_NO - output_NO.max(1, keepdims=True))
+    probabilities_NC: Array = powers_NC / powers_NC.sum(1, keepdims=True)
+    return probabilities_NC

@@ -1,0 +1,105 @@
+"""(a run's predictions, its controls) -> how good each task is, with an interval, and what it does not beat."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from minbert.config.task import Task
+from minbert.data.dataset import Dataset
+from minbert.data.intervals import interval_of
+from minbert.data.metrics import Array, direction
+from minbert.files import sha256
+from minbert.runs.constants import ConstantAnswer, constant_scores
+from minbert.runs.controls import Controls
+from minbert.runs.predictions import read_dev_predictions
+
+CONSTANT, PROBE = "the constant answer", "the untrained backbone"
+
+
+@dataclass(frozen=True)
+class TaskOutcome:
+    """The main metric of one task on its dev rows."""
+
+    metric: str
+    value: float
+    # the 95 % confidence interval of the value, over rows
+    low: float
+    high: float
+    rows: int
+    # scores of the controls; None: not measured
+    constant: float | None
+    probe: float | None
+    # of training steps
+    seconds: float
+    # on the test file, which is measured once, at the end; None: there is none
+    test: float | None = None
+    # what the constant answer is
+    constant_answer: ConstantAnswer | None = None
+
+    @property
+    def not_beaten(self) -> tuple[str, ...]:
+        """The controls that are at least as good."""
+        sign = direction(self.metric)
+        found = {CONSTANT: self.constant, PROBE: self.probe}
+        return tuple(name for name, other in found.items() if other is not None and sign * other >= sign * self.value)
+
+    def as_record(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self) | {"not_beaten": self.not_beaten}
+
+
+def task_outcomes(
+    out: Path,
+    tasks: Mapping[str, Task],
+    scores: Mapping[str, Mapping[str, float]],
+    controls: Mapping[str, Controls],
+    seconds: Mapping[str, float],
+    test: Mapping[str, Mapping[str, float]],
+) -> dict[str, TaskOutcome]:
+    """From the dev predictions that the run has written."""
+    outcomes = {}
+    for name, found in scores.items():
+        metric, known = tasks[name].metric, controls.get(name)
+        predictions = read_dev_predictions(out, name)
+        low, high = interval_of(predictions.task, predictions.values, predictions.labels)
+        outcomes[name] = TaskOutcome(
+            metric=metric,
+            value=found[metric],
+            low=low,
+            high=high,
+            rows=len(predictions.labels),
+            constant=known.constant[metric] if known else None,
+            probe=known.probe[metric] if known else None,
+            seconds=round(seconds.get(name, 0.0), 1),
+            test=test[name][metric] if name in test else None,
+            constant_answer=known.answer if known else None,
+        )
+    return outcomes
+
+
+def evaluated_outcome(
+    task: Task, rows: Dataset, predictions: Array, value: float, about: Mapping[str, Any]
+) -> TaskOutcome:
+    """How good a finished run is on any rows, next to its controls as far as they are known for these rows.
+
+    `about`: the run's run.json; empty for a model without a run. The constant answer is that of the training rows; the
+    untrained backbone was only scored on the run's own dev rows.
+    """
+    assert rows.labels is not None
+    known = about.get("outcomes", {}).get(task.name, {})
+    own = len(rows) == known.get("rows") and sha256(rows.path) == about["sha256"]["data"].get(f"{task.name} dev")
+    answer = known.get("constant_answer")
+    low, high = interval_of(task, predictions, rows.labels)
+    return TaskOutcome(
+        metric=task.metric,
+        value=value,
+        low=low,
+        high=high,
+        rows=len(rows),
+        constant=None if answer is None else constant_scores(task, answer, rows.labels)[task.metric],
+        probe=known.get("probe") if own else None,
+        seconds=known.get("seconds", 0.0) if own else 0.0,
+        test=known.get("test") if own else None,
+        constant_answer=answer,
+    )

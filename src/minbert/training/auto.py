@@ -1,0 +1,125 @@
+"""(a recipe that names no stages, the sizes of its tasks, the backbone) -> a recipe with settings that fit the data.
+
+The settings are a recipe that the user's extends: whatever the user writes wins.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from minbert.config.loading import recipe_from
+from minbert.config.overrides import extend_recipe
+from minbert.config.recipe import Recipe
+from minbert.config.task import Task
+from minbert.encoder.bert import BertConfig
+from minbert.training.planned_steps import planned_tasks
+from minbert.training.stages import plan_stages
+
+# rows of a task before its data is read
+ASSUMED_ROWS = 1000
+# passes over a task of 1,000 rows; small tasks get more passes than large ones: N^-EXPONENT
+PASSES, FEWEST_PASSES, MOST_PASSES, EXPONENT = 8.0, 2.0, 25.0, 0.4
+EVALUATIONS = 8
+AUTO_PATIENCE = 4
+SCORED_ROWS = 1000
+# the learning rate of a backbone of width 384; wider ones need smaller steps
+LEARNING_RATE, WIDTH = 1e-4, 384
+# similarity starts at the cosine of the two texts' vectors
+SCORE_FEATURES = ["cos", "x"]
+
+
+def choose_settings(
+    recipe: Recipe, tasks: Mapping[str, Task], config: BertConfig, rows: Mapping[str, int] | None = None
+) -> Recipe:
+    """The recipe with every setting chosen; one with stages stays as it is. `rows`: training rows of each task."""
+    if recipe.stages:
+        return recipe
+    sizes = {name: ASSUMED_ROWS if rows is None else rows[name] for name in tasks}
+    written = recipe_from(recipe.table, recipe.where)
+    # what was changed after reading, such as the seed of a trial
+    names = [field.name for field in fields(Recipe) if field.name not in ("where", "table")]
+    changed = {name: getattr(recipe, name) for name in names if getattr(recipe, name) != getattr(written, name)}
+    chosen = recipe_from(extend_recipe(auto_table(recipe, tasks, sizes, config), recipe.table), recipe.where)
+    return replace(chosen, **changed)
+
+
+def auto_table(
+    recipe: Recipe, tasks: Mapping[str, Task], sizes: Mapping[str, int], config: BertConfig
+) -> dict[str, Any]:
+    """Everything that a recipe without stages leaves open, as a recipe's table."""
+    defaults = recipe.table.get("defaults", {})
+    plans = {
+        name: {key: value for key, value in task_settings(task, sizes[name]).items() if key not in defaults}
+        for name, task in tasks.items()
+    }
+    batches = {
+        name: passes(sizes[name]) * sizes[name] / batch_size(sizes[name], plans[name], defaults) for name in tasks
+    }
+    steps = max(EVALUATIONS, round(sum(batches.values())))
+    return {
+        "tasks": plans,
+        "linear_probe": True,
+        "stages": [
+            {
+                "epochs": EVALUATIONS,
+                "steps_per_epoch": -(-steps // EVALUATIONS),
+                "sampler": {"name": "fixed", "weights": {name: round(each, 1) for name, each in batches.items()}},
+            }
+        ],
+        "optimizer": {
+            "learning_rate": LEARNING_RATE * WIDTH / config.hidden_size,
+            "layer_decay": 0.9,
+            "warmup_ratio": 0.1,
+        },
+        "selection": {"patience": AUTO_PATIENCE, "eval_rows": SCORED_ROWS},
+    }
+
+
+def task_settings(task: Task, rows: int) -> dict[str, Any]:
+    """How one task is learned: pairs in one sequence; those with scores also separately, to start at their cosine."""
+    settings: dict[str, Any] = {"pairing": "bi_encoder", "pooling": "mean", "batch_size": 16 if rows < 5000 else 32}
+    settings["head"] = {"name": "linear", "dropout": 0.1}
+    if task.paired:
+        settings["pairing"] = "cross_encoder"
+    if task.paired and task.kind == "score":
+        settings["pairing"] = "combined"
+        # without dropout: a dropped cosine would say that the texts are unrelated
+        settings["head"] = {"name": "linear", "dropout": 0.0, "features": SCORE_FEATURES}
+    return settings
+
+
+def batch_size(rows: int, plan: Mapping[str, Any], defaults: Mapping[str, Any]) -> int:
+    size = plan.get("batch_size", defaults.get("batch_size", 32))
+    return size if isinstance(size, int) and size > 0 else 32
+
+
+def passes(rows: int) -> float:
+    """How often each row of a task is seen."""
+    return float(min(MOST_PASSES, max(FEWEST_PASSES, PASSES * (1000 / rows) ** EXPONENT)))
+
+
+def explain_settings(recipe: Recipe, rows: Mapping[str, int]) -> list[str]:
+    """What was chosen for a recipe without stages, in a few lines, each with the setting that overrides it.
+
+    `recipe`: with its settings chosen; `rows`: training rows of each task.
+    """
+    plans = plan_stages(recipe, rows, dict.fromkeys(rows, 1))
+    lines = []
+    for each in planned_tasks(plans, rows, recipe.optimizer.gradient_accumulation_steps):
+        plan = recipe.tasks[each.task]
+        pairing, head = (spec if isinstance(spec, str) else spec["name"] for spec in (plan.pairing, plan.head))
+        lines.append(
+            f"{each.task}: about {each.batches:,.0f} steps of {plan.batch_size} rows, {each.passes:.1f} passes over "
+            f"{each.rows:,} rows; pairing {pairing}, head {head}"
+        )
+    selection = recipe.selection
+    scored = "all" if selection.eval_rows is None else f"at most {selection.eval_rows:,}"
+    total, parts = sum(plan.steps for plan in plans), sum(plan.stage.epochs for plan in plans)
+    return [
+        *lines,
+        "  (--set tasks.TASK.batch_size=..., tasks.TASK.pairing=..., tasks.TASK.head=...)",
+        f"{total:,} steps in all (--set epoch_fraction=0.5: half as many)",
+        f"{parts} evaluations on {scored} dev rows of each task (--set selection.eval_rows=...)",
+        f"stops after {selection.patience} evaluations without a better score (--set selection.patience=...)",
+        f"learning rate {recipe.optimizer.learning_rate:.3g} (--set optimizer.learning_rate=...)",
+    ]

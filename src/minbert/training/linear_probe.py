@@ -1,0 +1,98 @@
+"""(a model, encoded rows) -> linear heads fitted on the frozen encoder's vectors, before any training step.
+
+Linear probing, then fine-tuning, distorts the pretrained features less than fine-tuning with random heads does: Kumar
+et al. 2022, https://arxiv.org/abs/2202.10054
+
+N rows, F features.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from minbert.config.task import Task
+from minbert.data.batch import EncodedTexts
+from minbert.data.packed import Packed
+from minbert.encoder.bert import NO_HOOKS
+from minbert.inference.loop import fill_batches
+from minbert.model.heads import Head
+from minbert.model.heads.linear import LinearHead
+from minbert.model.multitask import Model, TaskModule
+from minbert.model.pairings import Pairing
+from minbert.model.poolings.mean import MeanPooling
+from minbert.training.probe_fit import LinearFit, fit_logistic, fit_ridge
+
+# more rows hardly change the fit, and their features would fill the memory
+PROBE_ROWS = 20_000
+
+
+def can_be_probed(model: Model, name: str) -> bool:
+    """Whether the head of a task is one linear layer over features of the vectors."""
+    part = model.task(name)
+    return type(part.head) is LinearHead and part.head.output.bias is not None and part.loss.predicts
+
+
+def reads_plain_mean(part: TaskModule) -> bool:
+    """Whether a head reads the mean vector of single texts as it is, which a fit on those vectors is made for."""
+    plain = part.hooks is NO_HOOKS and not part.before_head and type(part.pairing).forward is Pairing.forward
+    return plain and not part.task.paired and isinstance(part.pooling, MeanPooling)
+
+
+def head_features(
+    model: Model, name: str, encoded: EncodedTexts, features_NF: npt.NDArray[np.float32]
+) -> Iterator[float]:
+    """Fill in what a linear head reads of each row; yields the fraction done."""
+    return fill_batches(model, encoded, partial(batch_features, model, name), {name: features_NF})
+
+
+def batch_features(model: Model, name: str, packed: Packed) -> dict[str, Tensor]:
+    part = model.task(name)
+    assert isinstance(part.head, LinearHead)
+    x_TD = part.pairing.encode(model.bert, packed, part.reads, part.hooks)
+    places = packed.firsts if part.reads == "first" else packed
+    # of both orders of a symmetric pair, the first
+    return {name: part.head.features(*part.head_inputs(x_TD, places)[0])}
+
+
+def fit_labels(
+    task: Task, features_NF: npt.NDArray[np.float32], labels_N: npt.NDArray[Any], blocks: Sequence[int]
+) -> LinearFit:
+    if task.kind == "score":
+        return fit_ridge(features_NF, labels_N, blocks)
+    return fit_logistic(features_NF, labels_N, len(task.labels), blocks)
+
+
+def set_head(head: Head, fit: LinearFit) -> None:
+    """Give a linear head the fitted weights; with one output for two labels, the difference of theirs."""
+    assert isinstance(head, LinearHead)
+    weight_OF, bias_O = fit.weight_OF, fit.bias_O
+    if len(weight_OF) == 2 and head.output.out_features == 1:
+        weight_OF, bias_O = weight_OF[1:] - weight_OF[:1], bias_O[1:] - bias_O[:1]
+    with torch.no_grad():
+        head.output.weight.copy_(torch.from_numpy(weight_OF))
+        assert head.output.bias is not None
+        head.output.bias.copy_(torch.from_numpy(bias_O))
+
+
+def probe_sample(rows: int, most: int = PROBE_ROWS) -> npt.NDArray[np.int64]:
+    """The rows that a probe is fitted on: all, or a fixed random sample."""
+    if rows <= most:
+        return np.arange(rows)
+    return np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
+
+
+def fit_head(
+    model: Model, name: str, encoded: EncodedTexts, labels_N: npt.NDArray[Any], most: int = PROBE_ROWS
+) -> Iterator[float]:
+    """Fit the head of a task on these rows; yields the fraction done."""
+    part = model.task(name)
+    assert isinstance(part.head, LinearHead)
+    chosen = probe_sample(len(labels_N), most)
+    features_NF = np.empty((len(chosen), part.head.features.width), np.float32)
+    yield from head_features(model, name, encoded.take(chosen), features_NF)
+    set_head(part.head, fit_labels(part.task, features_NF, labels_N[chosen], part.head.features.blocks))

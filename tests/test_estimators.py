@@ -1,0 +1,307 @@
+"""minbert.Classifier and minbert.Regressor do what scikit-learn expects of an estimator.
+
+scikit-learn's own checks give arrays of numbers to every method. Estimators of texts get only the checks that need no
+data: `parametrize_with_checks` and `check_estimator` leave the others out by the tag `two_d_array = False`. Of those:
+
+- with texts instead of numbers, below: fit returns self, unfitted, overwrite_params, dont_overwrite_parameters,
+  dict_unchanged, fit_idempotent, fit_check_is_fitted, pickle, methods_sample_order_invariance,
+  methods_subset_invariance, requires_y_none, classes_, one label, supervised_y_2d, regression targets;
+- cannot apply, because there are no features and no numbers in X: n_features_in, sparse input, dtypes, NaN and infinity
+  in X, complex data, memory maps, array API, fit2d_1feature, fit1d, fit2d_predict1d, positive_only, feature names;
+- do not apply, because they are not offered: sample weights, class_weight, partial_fit, decision_function, transform,
+  multi-output.
+"""
+
+import gc
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import accuracy_score, log_loss, r2_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import estimator_checks
+from sklearn.utils.validation import check_is_fitted
+
+import minbert
+
+TEXTS = [f"{'a great' if i % 2 else 'an awful'} film number {i}" for i in range(40)]
+MOODS = ["good" if i % 2 else "bad" for i in range(40)]
+SCORES = [float(i % 2) * 10 - 3 for i in range(40)]
+SHORT = {"stages.0.epochs": 1, "stages.0.steps_per_epoch": 2}
+BOTH = [minbert.Classifier, minbert.Regressor]
+# the checks that need no numbers
+WITHOUT_DATA = [
+    "check_estimator_cloneable",
+    "check_estimator_tags_renamed",
+    "check_valid_tag_types",
+    "check_estimator_repr",
+    "check_no_attributes_set_in_init",
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_mixin_order",
+    "check_parameters_default_constructible",
+    "check_get_params_invariance",
+    "check_set_params",
+]
+
+both = pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.__name__)
+
+
+def made(kind: type[Any], tiny: Path, **more: Any) -> Any:
+    return kind(backbone=tiny, settings=SHORT, **more)
+
+
+def target(kind: type[Any]) -> list[Any]:
+    return MOODS if kind is minbert.Classifier else SCORES
+
+
+def outputs(estimator: Any, texts: Any) -> np.ndarray[Any, Any]:
+    """The numbers behind the predictions."""
+    found = estimator.predict_proba(texts) if is_classifier(estimator) else estimator.predict(texts)
+    return np.asarray(found)
+
+
+@pytest.fixture(scope="module")
+def fitted(tiny: Path) -> dict[type[Any], Any]:
+    return {kind: made(kind, tiny).fit(TEXTS, target(kind)) for kind in BOTH}
+
+
+# ---- scikit-learn's own checks ------------------------------------------------------------------------
+
+
+@estimator_checks.parametrize_with_checks([kind() for kind in BOTH])
+def test_the_checks_that_scikit_learn_chooses(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@both
+@pytest.mark.parametrize("name", WITHOUT_DATA)
+def test_the_checks_that_need_no_data(kind: type[Any], name: str) -> None:
+    getattr(estimator_checks, name)(kind.__name__, kind())
+
+
+# ---- and what they check, with texts ------------------------------------------------------------------
+
+
+@both
+def test_fit_and_predict_change_no_parameters(kind: type[Any], tiny: Path) -> None:
+    estimator = made(kind, tiny)
+    before = dict(estimator.get_params())
+    assert estimator.fit(TEXTS, target(kind)) is estimator
+    assert estimator.get_params() == before and all(estimator.get_params()[name] is before[name] for name in before)
+    state = dict(vars(estimator))
+    estimator.predict(TEXTS[:3])
+    assert vars(estimator) == state
+    public = {name for name in state if not name.startswith("_")} - set(before)
+    assert all(name.endswith("_") for name in public)
+
+
+@both
+def test_an_unfitted_estimator_says_so(kind: type[Any], tiny: Path, fitted: dict[type[Any], Any]) -> None:
+    estimator = made(kind, tiny)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(estimator)
+    with pytest.raises(NotFittedError, match="call fit"):
+        estimator.predict(TEXTS)
+    check_is_fitted(fitted[kind])
+    with pytest.raises(NotFittedError):
+        check_is_fitted(clone(fitted[kind]))
+
+
+@both
+def test_the_same_seed_gives_the_same_model(kind: type[Any], tiny: Path, fitted: dict[type[Any], Any]) -> None:
+    again = clone(fitted[kind]).fit(np.array(TEXTS), np.array(target(kind)))
+    assert np.array_equal(outputs(again, TEXTS), outputs(fitted[kind], TEXTS))
+    again.fit(TEXTS, target(kind))
+    assert np.array_equal(outputs(again, TEXTS), outputs(fitted[kind], TEXTS))
+    other = clone(again).set_params(seed=1).fit(TEXTS, target(kind))
+    assert not np.array_equal(outputs(other, TEXTS), outputs(again, TEXTS))
+
+
+@both
+def test_a_prediction_does_not_depend_on_the_other_rows(kind: type[Any], fitted: dict[type[Any], Any]) -> None:
+    whole = outputs(fitted[kind], TEXTS)
+    assert np.allclose(outputs(fitted[kind], TEXTS[::-1])[::-1], whole, atol=1e-6)
+    assert np.allclose(np.concatenate([outputs(fitted[kind], [text]) for text in TEXTS]), whole, atol=1e-6)
+
+
+def test_classes_probabilities_and_score(fitted: dict[type[Any], Any]) -> None:
+    classifier = fitted[minbert.Classifier]
+    assert is_classifier(classifier) and not is_regressor(classifier)
+    assert classifier.classes_.tolist() == ["bad", "good"]
+    found = classifier.predict_proba(TEXTS)
+    assert found.shape == (40, 2) and found.dtype == np.float64
+    # without a warning that they do not sum to one
+    log_loss(MOODS, found)
+    assert classifier.predict(TEXTS).tolist() == classifier.classes_[found.argmax(1)].tolist()
+    assert classifier.score(TEXTS, MOODS) == accuracy_score(MOODS, classifier.predict(TEXTS))
+
+
+@pytest.mark.parametrize("classes", [[True, False], [3, -1], [2.0, 5.0], ["a", "b"], ["1", "01"]])
+def test_classes_come_back_as_they_were(classes: list[Any], tiny: Path) -> None:
+    y = np.array([classes[i % 2] for i in range(40)])
+    classifier = made(minbert.Classifier, tiny).fit(TEXTS, y)
+    assert classifier.classes_.tolist() == sorted(set(classes))
+    found = classifier.predict(TEXTS)
+    assert found.dtype == y.dtype and set(found.tolist()) <= set(classes)
+
+
+def test_a_regressor_predicts_within_the_range_it_has_seen(fitted: dict[type[Any], Any]) -> None:
+    regressor = fitted[minbert.Regressor]
+    assert is_regressor(regressor)
+    found = regressor.predict(TEXTS)
+    assert found.shape == (40,) and found.min() >= -3 and found.max() <= 7
+    assert regressor.score(TEXTS, SCORES) == pytest.approx(r2_score(SCORES, found))
+
+
+@both
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        ("one text", ["a"]),
+        ([1.5, 2.5], [0, 1]),
+        (np.zeros((4, 3)), [0, 1, 0, 1]),
+        (np.zeros((2, 2)), [0, 1]),
+        ([["a", "b"], ["c"]], [0, 1]),
+        (["a", None], [0, 1]),
+        (["a", "b"], None),
+        (["a", "b"], [0, 1, 2]),
+        (["a", "b"], [[0, 1], [1, 0]]),
+        (["a", "b"], [0, float("nan")]),
+        ([], []),
+        (5, [1]),
+    ],
+)
+def test_wrong_input_is_a_value_error(kind: type[Any], X: Any, y: Any, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    with pytest.raises(ValueError):
+        kind(out=out).fit(X, y)
+    assert not out.exists()
+
+
+def test_targets_that_are_no_classes(fitted: dict[type[Any], Any]) -> None:
+    with pytest.raises(ValueError, match="Unknown label type"):
+        minbert.Classifier().fit(["a", "b"], [0.5, 1.5])
+    with pytest.raises(ValueError, match="at least two classes"):
+        minbert.Classifier().fit(["a", "b"], ["x", "x"])
+    with pytest.raises(ValueError, match="fitted on 1"):
+        fitted[minbert.Classifier].predict([("a", "b")])
+    assert fitted[minbert.Classifier].predict([]).shape == (0,)
+
+
+def test_they_learn_with_the_settings_that_are_chosen_for_the_data(tiny: Path) -> None:
+    classifier = minbert.Classifier(backbone=str(tiny)).fit(TEXTS, MOODS)
+    assert classifier.score(TEXTS, MOODS) > 0.9
+    regressor = minbert.Regressor(backbone=str(tiny)).fit(TEXTS, SCORES)
+    assert regressor.score(TEXTS, SCORES) > 0.5
+    assert "Classifier" in classifier._repr_html_()
+
+
+# ---- pairs, pickles, pipelines ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["tuples", "array", "frame"])
+def test_pairs_of_texts(form: str, tiny: Path) -> None:
+    pairs: Any = [(text, f"a book {i}") for i, text in enumerate(TEXTS)]
+    if form == "array":
+        pairs = np.array(pairs)
+    elif form == "frame":
+        pairs = pytest.importorskip("pandas").DataFrame(pairs)
+    regressor = made(minbert.Regressor, tiny).fit(pairs, SCORES)
+    assert regressor.predict(pairs[:5]).shape == (5,)
+
+
+@both
+def test_a_pickle_has_the_model_in_it(kind: type[Any], tiny: Path, tmp_path: Path) -> None:
+    estimator = made(kind, tiny).fit(TEXTS, target(kind))
+    expected, run = outputs(estimator, TEXTS), estimator.run_
+    stored = pickle.dumps(estimator)
+    assert run.is_dir()
+    del estimator
+    gc.collect()
+    assert not run.exists()
+    back = pickle.loads(stored)
+    assert np.array_equal(outputs(back, TEXTS), expected) and back.run_ != run
+    assert np.array_equal(outputs(pickle.loads(pickle.dumps(back)), TEXTS), expected)
+    assert pickle.loads(pickle.dumps(made(kind, tiny))).get_params() == made(kind, tiny).get_params()
+
+
+def test_the_run_stays_where_it_was_asked_for(tiny: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    classifier = made(minbert.Classifier, tiny, out=out).fit(TEXTS, MOODS)
+    expected = classifier.predict_proba(["a film"])[0]
+    assert classifier.run_ == out
+    del classifier
+    gc.collect()
+    probabilities = minbert.load(out).predict("label", ["a film"])[0].probabilities
+    assert probabilities is not None and list(probabilities) == ["bad", "good"]
+    assert list(probabilities.values()) == pytest.approx(expected)
+    made(minbert.Classifier, tiny, out=out).fit(TEXTS[:20], MOODS[:20])
+    (file,) = (out / "data").iterdir()
+    assert len(file.read_text().splitlines()) == 20
+
+
+def test_a_failed_fit_leaves_no_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(minbert.UserError, match="backbone"):
+        minbert.Classifier(backbone="/nowhere").fit(TEXTS, MOODS)
+    assert not list(tmp_path.iterdir())
+
+
+def test_pipelines_and_searches(tiny: Path) -> None:
+    lower = FunctionTransformer(lambda texts: [text.lower() for text in texts])
+    pipeline = make_pipeline(lower, "passthrough", made(minbert.Classifier, tiny))
+    grid = {"classifier__settings": [SHORT, {**SHORT, "optimizer.learning_rate": 0.01}], "classifier__seed": [1]}
+    search = GridSearchCV(pipeline, grid, cv=2).fit(TEXTS, MOODS)
+    assert search.best_params_["classifier__seed"] == 1 and not np.isnan(search.cv_results_["mean_test_score"]).any()
+    assert search.best_estimator_[-1].get_params()["settings"] == search.best_params_["classifier__settings"]
+    assert set(search.predict(TEXTS)) <= {"bad", "good"}
+    assert len(cross_val_score(made(minbert.Regressor, tiny), TEXTS, SCORES, cv=2)) == 2
+
+
+def test_a_budget_for_each_fit(tiny: Path) -> None:
+    classifier = made(minbert.Classifier, tiny, budget=30).fit(TEXTS, MOODS)
+    assert minbert.Run(classifier.run_).about["budget"]["seconds"] == 30
+
+
+def test_rows_with_empty_texts_are_not_learned_from(tiny: Path) -> None:
+    classifier = made(minbert.Classifier, tiny).fit([*TEXTS, ""], [*MOODS, "bad"])
+    assert classifier.predict(["", "a film"]).shape == (2,)
+
+
+# ---- without scikit-learn -----------------------------------------------------------------------------
+
+
+def test_estimators_work_without_scikit_learn(tiny: Path, fitted: dict[type[Any], Any]) -> None:
+    code = f"""
+import sys
+sys.modules["sklearn"] = None
+import pickle, minbert
+for kind, y in ((minbert.Classifier, {MOODS!r}), (minbert.Regressor, {SCORES!r})):
+    estimator = kind(backbone={str(tiny)!r}).set_params(settings={SHORT!r})
+    try:
+        estimator.predict(["a"])
+    except ValueError as wrong:
+        assert "not fitted" in str(wrong)
+    estimator.fit({TEXTS!r}, y)
+    back = pickle.loads(pickle.dumps(estimator))
+    assert back.get_params() == estimator.get_params() and back.run_ != estimator.run_
+    print(back.score({TEXTS!r}, y))
+print(minbert.Classifier(seed=3))
+try:
+    estimator.set_params(sead=1)
+except ValueError as wrong:
+    print(wrong)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    first, second, shown, wrong = done.stdout.splitlines()
+    assert float(first) == fitted[minbert.Classifier].score(TEXTS, MOODS)
+    assert float(second) == pytest.approx(fitted[minbert.Regressor].score(TEXTS, SCORES))
+    assert shown == "Classifier(seed=3)" and "no parameter 'sead'" in wrong

@@ -1,0 +1,143 @@
+"""A run's scores next to its controls, in run.json and in `minbert evaluate`."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minbert.config.loading import recipe_from
+from minbert.config.task import Task
+from minbert.data.intervals import wilson_interval
+from minbert.runs.constants import constant_answer, constant_scores
+from minbert.runs.events import Started
+from minbert.runs.run import start_run
+from minbert.training.auto import (
+    AUTO_PATIENCE,
+    EVALUATIONS,
+    EXPONENT,
+    FEWEST_PASSES,
+    LEARNING_RATE,
+    MOST_PASSES,
+    PASSES,
+    SCORED_ROWS,
+    WIDTH,
+    passes,
+    task_settings,
+)
+from tests.workbench import DEMO, Minbert, demo_recipe, run_all, write_csv
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@pytest.fixture(scope="module")
+def run(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "demo"
+    run_all(demo_recipe(tiny, "tasks.similarity=false", "tasks.paraphrase=false"), out)
+    return out
+
+
+def labels_task(**settings: object) -> Task:
+    return Task("x", Path(), kind="classify", text=("t",), label="l", labels=("no", "yes"), metric="f1", **settings)  # type: ignore[arg-type]
+
+
+def test_the_constant_answer_is_the_most_frequent_label() -> None:
+    answer = constant_answer(labels_task(), np.array([1, 1, 1, 0]))
+    assert answer == {"yes": 0.75, "no": 0.25} and next(iter(answer)) == "yes"
+    # three of four rows are "yes": precision 3/4, recall 1
+    found = constant_scores(labels_task(), answer, np.array([1, 0, 1, 1]))
+    assert found["f1"] == pytest.approx(6 / 7) and found["accuracy"] == 0.75
+    assert found["log_loss"] == pytest.approx(-(3 * np.log(0.75) + np.log(0.25)) / 4)
+
+
+def test_a_threshold_does_not_change_the_constant_answer() -> None:
+    """With a threshold of 0.2, frequencies of 0.25 would answer "yes" for every row."""
+    answer = constant_answer(labels_task(), np.array([1, 0, 0, 0]))
+    assert constant_scores(labels_task(threshold=0.2), answer, np.array([1, 0]))["f1"] == 0
+
+
+def test_the_constant_answer_of_scores_is_their_mean() -> None:
+    task = Task("x", Path(), kind="score", text=("t",), label="l", range=(0, 5), metric="mae")
+    answer = constant_answer(task, np.array([1.0, 2.0, 6.0]))
+    assert answer == 3.0 and constant_scores(task, answer, np.array([1.0, 3.0]))["mae"] == 1.0
+
+
+def test_evaluate_shows_the_controls_of_the_run(minbert: Minbert, run: Path) -> None:
+    about = json.loads((run / "run.json").read_text())
+    expected = about["outcomes"]["sentiment"]
+    assert expected["constant"] is not None and expected["probe"] is not None
+    found = json.loads(minbert("evaluate", run, "--json").out)["outcomes"]["sentiment"]
+    assert found == expected
+    said = minbert("evaluate", run).out
+    assert all(f"{expected[key]:.3f}" in said for key in ("constant", "probe", "low", "high"))
+    assert ("does not beat" in said) == bool(expected["not_beaten"])
+    assert "log_loss" in said
+
+
+def test_evaluate_on_another_file_has_the_constant_answer_of_the_training_data(
+    minbert: Minbert, run: Path, tmp_path: Path
+) -> None:
+    header, *rows = (DEMO / "sentiment-dev.csv").read_text(encoding="utf-8").splitlines()
+    file = write_csv(tmp_path / "few.csv", header, rows[:30])
+    found = json.loads(minbert("evaluate", run, "--data", f"sentiment={file}", "--json").out)["outcomes"]["sentiment"]
+    answer = json.loads((run / "run.json").read_text())["outcomes"]["sentiment"]["constant_answer"]
+    label = max(answer, key=lambda each: answer[each])
+    hits = sum(row.endswith(f",{label}") for row in rows[:30])
+    assert found["constant"] == pytest.approx(hits / 30)
+    # the untrained backbone was not scored on these rows
+    assert found["probe"] is None and found["rows"] == 30
+    assert (found["low"], found["high"]) == pytest.approx(wilson_interval(round(30 * found["value"]), 30))
+
+
+def test_a_task_that_does_not_beat_its_controls_is_named(minbert: Minbert, run: Path, tmp_path: Path) -> None:
+    """All rows of a file have the most frequent label: no model is better than the constant answer."""
+    answer = json.loads((run / "run.json").read_text())["outcomes"]["sentiment"]["constant_answer"]
+    label = max(answer, key=lambda each: answer[each])
+    file = write_csv(tmp_path / "same.csv", "id,sentence,sentiment", [f"{i},A film.,{label}" for i in range(5)])
+    assert "does not beat the constant answer" in minbert("evaluate", run, "--data", f"sentiment={file}").out
+
+
+def test_evaluate_a_model_without_its_run(minbert: Minbert, run: Path) -> None:
+    data = f"sentiment={DEMO / 'sentiment-dev.csv'}"
+    found = json.loads(minbert("evaluate", run / "model", "--data", data, "--json").out)["outcomes"]["sentiment"]
+    assert found["constant"] is None and found["low"] < found["value"] < found["high"]
+
+
+# ---- settings chosen for the data ----------------------------------------------------------------------
+
+
+def test_what_was_chosen_is_said_before_training(tiny: Path, tmp_path: Path, minbert: Minbert) -> None:
+    table = {
+        "backbone": str(tiny),
+        "tasks": {"sentiment": {"task": "demo/sentiment"}, "paraphrase": {"task": "demo/paraphrase"}},
+        "epoch_fraction": 0.02,
+    }
+    started = next(iter(start_run(recipe_from(table, "x.toml"), tmp_path / "run")))
+    assert isinstance(started, Started)
+    said = "\n".join(started.settings)
+    # 400 and 320 rows in batches of 16: 11.5 and 12.6 passes are 288.5 and 252.4 steps, 68 in each of 8 parts. Of 68
+    # steps, 2 % are 1, so 8 in all, of which 288.5 / 540.9 are 4.3
+    assert "sentiment: about 4 steps of 16 rows, 0.2 passes over 400 rows; pairing bi_encoder, head linear" in said
+    assert "pairing cross_encoder, head linear" in said
+    rate = LEARNING_RATE * WIDTH / 32
+    assert f"learning rate {rate:.3g} (--set optimizer.learning_rate=...)" in said
+    assert started.steps == 8 and "8 steps in all" in said
+    # stages are the user's own choice
+    assert next(iter(start_run(demo_recipe(tiny), tmp_path / "other"))).settings == ()  # type: ignore[union-attr]
+    words = ("train", DEMO / "sentiment-train.csv", "--set", "epoch_fraction=0.02", "--set", f"backbone={tiny}")
+    assert "learning rate" in minbert(*words, "--out", tmp_path / "files").err
+
+
+def test_the_documented_rules_are_those_of_the_program() -> None:
+    text = " ".join((DOCS / "recipes.md").read_text(encoding="utf-8").split())
+    section = text.split("## Without stages: settings chosen for the data")[1].split(" ## ")[0]
+    formula = f"{PASSES:g} · (1,000 / rows)^{EXPONENT:g} passes"
+    assert f"{formula}, at least {FEWEST_PASSES:g}, at most {MOST_PASSES:g}" in section
+    for rows in (100, 1000, 10_000, 100_000):
+        assert f"| {rows:,} | {passes(rows):.1f} |" in section
+    task = labels_task()
+    small, large = task_settings(task, 4999)["batch_size"], task_settings(task, 5000)["batch_size"]
+    assert f"{small} rows for tasks below 5,000 rows, otherwise {large}" in section
+    assert f"evaluated {EVALUATIONS} times" in section and f"at most {SCORED_ROWS:,} dev rows" in section
+    assert f"{AUTO_PATIENCE} evaluations in a row" in section
+    assert f"{LEARNING_RATE:g} · {WIDTH} / width" in section
