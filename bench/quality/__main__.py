@@ -5,8 +5,10 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 
 from bench.quality.cells import Store
 from bench.quality.schedule import ROOT, SYSTEMS, Plan, measure, missing
@@ -26,7 +28,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seeds", type=lambda text: [int(seed) for seed in text.split(",")], help="default: 0,1,2")
     parser.add_argument("--quick", action="store_true", help=f"two sets, one seed, {QUICK_ROWS} rows")
     parser.add_argument("--budget", type=float, metavar="SECONDS", help="for each peer; default: 1.5 x minbert's time")
-    parser.add_argument("--threads", type=int, default=2, help="for every system")
+    # one thread each wastes no time in waiting for other threads
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="processes at once; default: one per core"
+    )
+    parser.add_argument("--threads", type=int, default=1, help="of each process, for every system")
     parser.add_argument("--data-root", type=Path, default=ROOT.parent / "shared/data", help="the folder of the data")
     parser.add_argument("--backbone", type=Path, help=f"model folder; default: that of the package {PACKAGE}")
     parser.add_argument("--out", type=Path, help="folder of the results; default: build/quality")
@@ -72,18 +78,28 @@ def run_missing(plan: Plan, options: argparse.Namespace) -> int:
     """The number of failures."""
     seeds = options.seeds or ([0] if options.quick else [0, 1, 2])
     sets = [name for name in plan.cuts if options.sets is None or name in options.sets]
-    failures, began = 0, time.perf_counter()
+    began, turn = time.perf_counter(), Lock()
     # made one by one, because the budget depends on earlier results
-    for piece in missing(plan, options.systems, sets, seeds):
-        say(f"{time.perf_counter() - began:6.0f} s  {piece.name}")
-        try:
-            for cell in measure(plan, piece):
-                scores = ", ".join(f"{metric} {value:.3f}" for metric, value in cell.scores.items())
-                say(f"          {cell.set}: {scores}; {cell.wall_seconds:.0f} s, {cell.cpu_seconds:.0f} CPU seconds")
-        except RuntimeError as wrong:  # the others must still be measured
-            say(f"          FAILED: {wrong}")
-            failures += 1
-    return failures
+    pieces = missing(plan, options.systems, sets, seeds)
+
+    def work() -> int:
+        failures = 0
+        while True:
+            with turn:
+                piece = next(pieces, None)
+            if piece is None:
+                return failures
+            say(f"{time.perf_counter() - began:6.0f} s  {piece.name}")
+            try:
+                for cell in measure(plan, piece):
+                    scores = ", ".join(f"{metric} {value:.3f}" for metric, value in cell.scores.items())
+                    say(f"          {piece.name}, {cell.set}: {scores}; {cell.cpu_seconds:.0f} CPU seconds")
+            except RuntimeError as wrong:  # the others must still be measured
+                say(f"          {piece.name} FAILED: {wrong}")
+                failures += 1
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        return sum(each.result() for each in [pool.submit(work) for _ in range(options.jobs)])
 
 
 def main() -> None:

@@ -32,14 +32,11 @@ class Cell:
     digest: str
     answer: Answer
     scores: dict[str, float]
-    wall_seconds: float
     # of all threads and child processes
     cpu_seconds: float
     # None: there was no limit
     cpu_budget: float | None
     threads: int
-    # the share of the machine that other processes took meanwhile; None if unknown
-    others: float | None
     # the sets that were trained together in these seconds
     group: list[str]
     versions: dict[str, str]

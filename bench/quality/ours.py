@@ -18,22 +18,11 @@ COMMAND = (sys.executable, "-m", "minbert")
 def minbert(job: Job) -> dict[str, Answer]:
     """`minbert train FILE... --out RUN` with its defaults; dev rows of the benchmark are only predicted."""
     run = job.work / "run"
-    files = [cut.train for cut in job.cuts]
-    if takes_files():
-        source, note = files, ""
-    else:
-        source = [str(write_recipe(job.cuts, job.backbone, job.work / "recipe"))]
-        note = "this version has no `train FILE`: a recipe without any setting was written for it"
-    call("train", *source, "--out", run, "--seed", job.seed, "--force")
+    call("train", *(cut.train for cut in job.cuts), "--out", run, "--seed", job.seed, "--force")
     state = json.loads((run / "run.json").read_text(encoding="utf-8"))
     steps = state.get("cost", {}).get("steps")
     tasks = tasks_by_label(run)
-    return {cut.name: Answer(predict(cut, run, tasks[cut.set.label], job.work), steps, None, note) for cut in job.cuts}
-
-
-def takes_files() -> bool:
-    """Whether `train` finds out by itself what is in a file."""
-    return "--kind" in call("train", "--help")
+    return {cut.name: Answer(predict(cut, run, tasks[cut.set.label], job.work), steps) for cut in job.cuts}
 
 
 def call(*words: object) -> str:
@@ -67,21 +56,3 @@ def as_class(value: Any, classes: Sequence[str]) -> str:
     if isinstance(value, bool) or str(value) in classes:
         return str(value)
     return min(classes, key=lambda name: abs(float(name) - float(value)))
-
-
-def write_recipe(cuts: Sequence[Cut], backbone: Path, folder: Path) -> Path:
-    """A recipe that sets nothing but the tasks."""
-    import tomli_w
-
-    folder.mkdir(parents=True, exist_ok=True)
-    for cut in cuts:
-        data = cut.set
-        task: dict[str, Any] = {"kind": "score" if data.scored else "classify", "text": list(data.text)}
-        task |= {"label": data.label, "files": {"train": cut.train}}
-        if data.range is not None:
-            task["range"] = list(data.range)
-        (folder / f"{cut.name}.toml").write_text(tomli_w.dumps(task), encoding="utf-8")
-    recipe = {"backbone": str(backbone), "tasks": {cut.name: {"task": f"{cut.name}.toml"} for cut in cuts}}
-    path = folder / "recipe.toml"
-    path.write_text(tomli_w.dumps(recipe), encoding="utf-8")
-    return path

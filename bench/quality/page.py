@@ -5,7 +5,6 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from bench.busy import MOST_OTHERS
 from bench.quality.cells import Cell
 from bench.quality.estimates import Findings, Sample
 from bench.quality.schedule import FACTOR, LEAST, SYSTEMS
@@ -37,7 +36,7 @@ HOW = f"""## How it was measured
 - **Budget.** Training steps of a peer may take {FACTOR:g} times the CPU seconds of minbert on the same set, and at
   least {LEAST:.0f} seconds with all threads. A few steps are timed first (included in its seconds); if the tool's own
   number of steps does not fit, its `max_steps` setting is lowered to what does, so its learning rate schedule still
-  ends at zero. Each case is listed under Seconds.
+  ends at zero. Each case is listed under CPU seconds.
 - **Intervals** (95 %) cover the choice of dev rows and of seeds: each of {ROUNDS:,} rounds draws dev rows and,
   independently, seeds with replacement and takes the mean score; the interval holds the middle 95 % of the rounds.
   Differences use the same rows for both systems. An average over sets draws each set by itself. Three seeds
@@ -73,7 +72,7 @@ def page(findings: Findings) -> str:
         table(findings, lambda sample, _: with_interval(sample.estimate)),
         "## Difference to the probe\n",
         table(findings, difference, leave_out=("probe",)),
-        "## Seconds\n",
+        "## CPU seconds\n",
         seconds_table(findings),
         HOW,
         COMMANDS,
@@ -132,27 +131,14 @@ def seconds_table(findings: Findings) -> str:
     for name in findings.cuts:
         found = [findings.of(system, name) for system in findings.systems]
         rows.append([SETS[name].title, *(seconds(each) for each in found)])
-    text = (
-        "Mean wall seconds of a whole process, from start to predictions (CPU seconds of all threads in parentheses).\n"
-    )
-    if any(is_busy(each) for each in findings.cells):
-        text += (
-            "\\*: other processes used the machine meanwhile, so these seconds are too high; scores are not affected.\n"
-        )
     header = ["set", *(SYSTEMS[system].title for system in findings.systems)]
-    return f"{text}\n{markdown(header, rows)}\n{limits(findings)}"
+    return f"Mean CPU seconds from start to predictions.\n\n{markdown(header, rows)}\n{limits(findings)}"
 
 
 def seconds(found: Sequence[Cell]) -> str:
     if not found:
         return ""
-    wall, cpu = mean(each.wall_seconds for each in found), mean(each.cpu_seconds for each in found)
-    together = " for all" if len(found[0].group) > 1 else ""
-    return f"{wall:,.0f} ({cpu:,.0f}){together}" + ("\\*" if any(map(is_busy, found)) else "")
-
-
-def is_busy(cell: Cell) -> bool:
-    return cell.others is None or cell.others > MOST_OTHERS
+    return f"{mean(each.cpu_seconds for each in found):,.0f}" + (" for all" if len(found[0].group) > 1 else "")
 
 
 def limits(findings: Findings) -> str:

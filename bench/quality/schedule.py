@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from bench.busy import read_ticks
 from bench.quality.cells import Answer, Cell, Store
 from bench.quality.scores import score
 from bench.quality.sets import Cut
@@ -123,10 +121,10 @@ def measure(plan: Plan, piece: Piece) -> list[Cell]:
         "cpu_budget": budget,
     }
     (work / "job.json").write_text(json.dumps(job), encoding="utf-8")
-    cost = run_child(work, plan.threads)
+    cpu_seconds = run_child(work, plan.threads)
     found = json.loads((work / "answers.json").read_text(encoding="utf-8"))
     cells = [
-        cell_of(plan, piece, name, Answer(**answer), budget, cost, found["versions"])
+        cell_of(plan, piece, name, Answer(**answer), budget, cpu_seconds, found["versions"])
         for name, answer in found["answers"].items()
     ]
     for cell in cells:
@@ -135,32 +133,29 @@ def measure(plan: Plan, piece: Piece) -> list[Cell]:
     return cells
 
 
-@dataclass(frozen=True)
-class Cost:
-    wall: float
-    cpu: float
-    others: float | None
-
-
-def run_child(work: Path, threads: int) -> Cost:
+def run_child(work: Path, threads: int) -> float:
+    """Its CPU seconds, those of its own children included."""
     env = os.environ | OFFLINE | {f"{name}_NUM_THREADS": str(threads) for name in ("OMP", "MKL", "OPENBLAS")}
     command = [sys.executable, "-m", "bench.quality.child", str(work / "job.json"), str(work / "answers.json")]
-    before, began, ticks = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter(), read_ticks()
     with (work / "log.txt").open("w", encoding="utf-8") as log:
-        done = subprocess.run(command, cwd=ROOT, env=env, stdout=log, stderr=subprocess.STDOUT)
-    wall, after, ended = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN), read_ticks()
-    if done.returncode:
+        child = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=subprocess.STDOUT)
+        # of this child alone: others may run at the same time
+        _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
         lines = (work / "log.txt").read_text(encoding="utf-8").strip().splitlines() or ["no message"]
         raise RuntimeError(f"{lines[-1]} (all of it: {work / 'log.txt'})")
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    others = None
-    if ticks is not None and ended is not None:
-        others = max(0.0, (ended.busy - ticks.busy - cpu) / max(ended.total - ticks.total, 1e-9))
-    return Cost(wall, cpu, others)
+    return usage.ru_utime + usage.ru_stime
 
 
 def cell_of(
-    plan: Plan, piece: Piece, name: str, answer: Answer, budget: float | None, cost: Cost, versions: dict[str, str]
+    plan: Plan,
+    piece: Piece,
+    name: str,
+    answer: Answer,
+    budget: float | None,
+    cpu_seconds: float,
+    versions: dict[str, str],
 ) -> Cell:
     cut = plan.cuts[name]
     return Cell(
@@ -170,11 +165,9 @@ def cell_of(
         digest=cut.digest,
         answer=answer,
         scores={metric: score(cut, metric, answer.predictions) for metric in cut.set.metrics},
-        wall_seconds=cost.wall,
-        cpu_seconds=cost.cpu,
+        cpu_seconds=cpu_seconds,
         cpu_budget=budget,
         threads=plan.threads,
-        others=cost.others,
         group=list(piece.sets),
         versions=versions,
         measured=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
