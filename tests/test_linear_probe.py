@@ -10,7 +10,8 @@ import torch
 from minbert.data.batch import encode_texts
 from minbert.data.metrics import log_loss, pearson
 from minbert.inference.calibration import fit_temperature, fit_threshold, with_temperature
-from minbert.runs.controls import CONTROL_PLAN, probe_predictions
+from minbert.runs.controls import probe_predictions
+from minbert.runs.untrained import CONTROL_PLAN
 from minbert.training.auto import choose_settings, passes
 from minbert.training.linear_probe import batch_features, set_head
 from minbert.training.prepare import outline

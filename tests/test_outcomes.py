@@ -141,3 +141,25 @@ def test_the_documented_rules_are_those_of_the_program() -> None:
     assert f"evaluated {EVALUATIONS} times" in section and f"at most {SCORED_ROWS:,} dev rows" in section
     assert f"{AUTO_PATIENCE} evaluations in a row" in section
     assert f"{LEARNING_RATE:g} · {WIDTH} / width" in section
+
+
+@pytest.mark.parametrize("rate", [1e-4, 3.0])
+def test_what_is_kept_is_never_worse_than_the_untrained_backbone(
+    tiny: Path, tmp_path: Path, minbert: Minbert, rate: float
+) -> None:
+    """Also for pairs, which the untrained backbone reads as two texts and the trained model as one sequence."""
+    table = {
+        "backbone": str(tiny),
+        "tasks": {name: {"task": f"demo/{name}"} for name in ("paraphrase", "similarity")},
+        "epoch_fraction": 0.02,
+        "optimizer": {"learning_rate": rate},
+    }
+    _, finished = run_all(recipe_from(table, "x.toml"), tmp_path / "run")
+    values, probes = ([getattr(each, key) for each in finished.outcomes.values()] for key in ("value", "probe"))
+    assert sum(values) >= sum(probes) - 1e-6
+    about = json.loads((tmp_path / "run/run.json").read_text())
+    assert about["kept_step"] == finished.kept_step
+    if rate > 1:  # the steps only do damage
+        assert not finished.kept_step
+        found = json.loads(minbert("evaluate", tmp_path / "run", "--json").out)["outcomes"]
+        assert found["paraphrase"]["value"] == pytest.approx(finished.outcomes["paraphrase"].value)

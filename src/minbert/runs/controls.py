@@ -12,23 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from minbert.config.recipe import TaskPlan
 from minbert.config.task import Task
 from minbert.data.metrics import Array, score
-from minbert.encoder.init import seeded_init
 from minbert.inference.loop import encode_for_task
 from minbert.model.heads.linear import LinearHead
-from minbert.model.multitask import Model
 from minbert.runs.constants import ConstantAnswer, constant_answer, constant_scores
+from minbert.runs.untrained import probe_model
 from minbert.training.linear_probe import fit_labels, head_features, probe_sample
 from minbert.training.prepare import Prepared
 from minbert.training.probe_fit import LinearFit
 
 # enough for a fair fit and a small error of its score
 CONTROL_TRAIN_ROWS, CONTROL_DEV_ROWS = 5000, 5000
-CONTROL_PLAN = TaskPlan(
-    pairing="bi_encoder", pooling="mean", head={"name": "linear", "dropout": 0.0, "features": ["|u-v|", "u*v", "cos"]}
-)
 
 
 @dataclass(frozen=True)
@@ -50,7 +45,7 @@ class ControlScores:
         self.ready = ready
         self.most = most
         self.found: dict[str, Controls] = {}
-        # of tasks with single texts: the fit, which a linear head on mean vectors can start from
+        # the weights of the probes
         self.fits: dict[str, LinearFit] = {}
 
     def __iter__(self) -> Iterator[float]:
@@ -63,10 +58,7 @@ class ControlScores:
         ready = self.ready
         task, train, dev = ready.tasks[name], ready.train[name].dataset, ready.dev[name].dataset
         assert train.labels is not None and dev.labels is not None
-        # its weights are fitted at once, but drawing them uses random numbers
-        with seeded_init(0):
-            model = Model(ready.model.bert, {name: task}, {name: CONTROL_PLAN}, "the untrained probe")
-        model.to(ready.model.device)
+        model = probe_model(ready, {name: task})
         head = model.task(name).head
         assert isinstance(head, LinearHead)
         limits = min(self.most, CONTROL_TRAIN_ROWS), min(self.most, CONTROL_DEV_ROWS)
@@ -85,8 +77,7 @@ class ControlScores:
             score(task, predictions, dev.labels[chosen[1]]),
             len(chosen[1]),
         )
-        if not task.paired:
-            self.fits[name] = fit
+        self.fits[name] = fit
 
 
 def probe_predictions(task: Task, output_NO: npt.NDArray[np.float64]) -> Array:

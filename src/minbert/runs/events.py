@@ -61,6 +61,8 @@ class Finished:
     without_leaks: Scores = field(default_factory=dict)
     # whether it stopped early because its time was up
     out_of_time: bool = False
+    # the step after which the kept model was saved; 0 or None: only linear heads were fitted
+    kept_step: int | None = None
 
 
 Event = Started | Step | Measuring | Evaluated | Finished

@@ -17,6 +17,7 @@ from minbert.runs.labeled_tests import read_test_rows
 from minbert.runs.leaked_scores import scores_without_leaks
 from minbert.runs.outcomes import TaskOutcome, task_outcomes
 from minbert.runs.scoring import CALIBRATION_ROWS, fixed_sample, scoring_of
+from minbert.runs.untrained import splits_for
 from minbert.training.prepare import Split
 
 
@@ -41,7 +42,8 @@ def finish(fit: Fit, source: DataSource) -> Generator[Event, None, FinalScores]:
     calibrate_saved(fit)
     model, _ = load_model(out, ready.recipe.precision)
     (out / "predictions").mkdir(exist_ok=True)
-    scores = yield from fit.measure(scoring_of(model, ready.dev, out / "predictions"))
+    dev = splits_for(model, ready, {name: ready.dev[name] for name in model.tasks})
+    scores = yield from fit.measure(scoring_of(model, dev, out / "predictions"))
     test = yield from fit.measure(scoring_of(model, test_splits(fit, model, source)))
     tasks = {name: part.task for name, part in model.tasks.items()}
     outcomes = task_outcomes(out, tasks, scores, fit.controls, fit.task_seconds, test)
@@ -53,12 +55,14 @@ def calibrate_saved(fit: Fit) -> None:
     model, _ = load_model(fit.out, fit.ready.recipe.precision)
     temperatures: dict[str, float] = {}
     thresholds: dict[str, float | None] = {}
+    few = {name: fixed_sample(fit.ready.dev[name], CALIBRATION_ROWS) for name in model.tasks}
+    few = splits_for(model, fit.ready, few)
     for name, part in model.tasks.items():
         if part.task.kind != "classify" or not part.loss.predicts or part.head.output_kind != "logits":
             continue
         # a run that was stopped after this has a temperature already
         part.temperature = 1.0
-        split = fixed_sample(fit.ready.dev[name], CALIBRATION_ROWS)
+        split = few[name]
         probabilities_NC = empty_predictions(part.task, len(split.dataset))
         for _ in fill_predictions(model, [name], split.encoded, {name: probabilities_NC}):
             fit.stop_if_requested()
@@ -73,7 +77,7 @@ def calibrate_saved(fit: Fit) -> None:
 
 def test_splits(fit: Fit, model: Model, source: DataSource) -> dict[str, Split]:
     """The labeled rows of the tasks' test files."""
-    tasks = {name: task for name, task in fit.ready.tasks.items() if model.task(name).loss.predicts}
+    tasks = {name: fit.ready.tasks[name] for name, part in model.tasks.items() if part.loss.predicts}
     return {
         name: Split(rows, encode_for_task(model, name, fit.ready.tokenizer, rows.texts))
         for name, rows in read_test_rows(tasks, source).items()

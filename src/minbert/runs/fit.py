@@ -23,6 +23,7 @@ from minbert.runs.metrics_log import MetricsLog
 from minbert.runs.profile import StepProfiler
 from minbert.runs.scoring import Scoring, fixed_sample, main_metrics, scoring_of
 from minbert.runs.time_plan import TimeLimit
+from minbert.runs.untrained import splits_for, untrained_model
 from minbert.training.gradient_conflict import GradientCosines, gradient_cosines, gradient_of, in_batches
 from minbert.training.linear_probe import PROBE_ROWS, can_be_probed, fit_head, reads_plain_mean, set_head
 from minbert.training.loop import Loop, Step
@@ -54,6 +55,8 @@ class Fit:
         self.limit = limit
         self.loop = Loop(ready.model, ready.setup)
         self.best: float | None = None
+        # after which step the kept model was saved; None: it is the untrained backbone with linear heads
+        self.kept_step: int | None = None
         # evaluations in a row without a better one
         self.waited = 0
         # whether an epoch has ended that is not scored yet
@@ -112,6 +115,7 @@ class Fit:
         if self.loop.done == 0:
             fits = (yield from self.measure_controls()) if controls else {}
             if self.ready.recipe.linear_probe:
+                yield from self.keep_untrained(fits)
                 yield from self.probe(fits)
         log = MetricsLog(self.out, self.loop.done, measured=not self.unmeasured)
         with closing(log), closing(StepProfiler(self.out)) if profile else nullcontext() as profiler:
@@ -136,7 +140,7 @@ class Fit:
         return PROBE_ROWS if self.limit is None else self.limit.plan.probe_rows
 
     def measure_controls(self) -> Generator[Event, None, dict[str, LinearFit]]:
-        """Score the constant answers and the untrained backbone; returns fits that linear heads may start from."""
+        """Score the constant answers and the untrained backbone; returns the weights of its linear heads."""
         scores = ControlScores(self.ready, self.probe_rows)
         for fraction in scores:
             yield Measuring(round(1000 * fraction), 1000)
@@ -144,10 +148,18 @@ class Fit:
         self.controls = scores.found
         return scores.fits
 
+    def keep_untrained(self, fits: Mapping[str, LinearFit]) -> Generator[Event, None, None]:
+        """Keep the untrained backbone with linear heads, until something is better."""
+        model = untrained_model(self.ready, fits)
+        if model is not None:
+            scores = yield from self.measure(scoring_of(model, splits_for(model, self.ready, self.sample)))
+            self.judge(scores)
+            save_model(self.out / "model", model, self.ready.tokenizer, self.files)
+
     def probe(self, known: Mapping[str, LinearFit]) -> Generator[Event, None, None]:
         """Fit the linear heads on the frozen encoder; the resulting model is scored and kept like any other.
 
-        `known`: fits of single texts' mean vectors.
+        `known`: fits on the mean vectors of texts.
         """
         ready = self.ready
         names = [name for name in ready.tasks if can_be_probed(ready.model, name)]
@@ -186,6 +198,7 @@ class Fit:
             # nothing can interrupt from here on: either all of it has happened, or nothing
             better = self.judge(scores)
             if better or ready.recipe.selection.keep == "last":
+                self.kept_step = self.loop.done
                 save_model(self.out / "model", ready.model, ready.tokenizer, self.files)
         if sampler is not None and sampler.wants_scores:
             sampler.observe(main_metrics(ready.tasks, train), main_metrics(ready.tasks, scores))
@@ -212,7 +225,7 @@ class Fit:
             value = float(self.loop.done)
         # the first is kept whatever it scores, even if that is not a number
         better = bool(self.best is None or value > self.best)
-        self.waited = 0 if better else self.waited + 1
+        self.waited = 0 if better or self.loop.done == 0 else self.waited + 1
         if better:
             self.best = -math.inf if math.isnan(value) else value
         return better
@@ -242,6 +255,7 @@ class Fit:
             "loop": self.loop.state(),
             # as text: JSON has no infinity
             "best": None if self.best is None else repr(float(self.best)),
+            "kept_step": self.kept_step,
             "waited": self.waited,
             "unmeasured": self.unmeasured,
             "controls": {name: asdict(each) for name, each in self.controls.items()},
@@ -257,6 +271,7 @@ class Fit:
         self.ready.model.load_state_dict(checkpoint.weights)
         self.loop.restore(state["loop"])
         self.best = None if state["best"] is None else float(state["best"])
+        self.kept_step = state["kept_step"]
         self.waited, self.unmeasured = state["waited"], state["unmeasured"]
         self.seconds, self.memory, self.task_seconds = state["seconds"], state["memory"], state["task_seconds"]
         if self.limit is not None:

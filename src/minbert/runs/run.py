@@ -146,7 +146,14 @@ def run_to_end(
     directory.remove_checkpoints(out)
     leaked = fit.examined.leaks.counts
     yield Finished(
-        final.scores, result["overall"], stopped_early, final.outcomes, leaked, final.without_leaks, out_of_time
+        final.scores,
+        result["overall"],
+        stopped_early,
+        final.outcomes,
+        leaked,
+        final.without_leaks,
+        out_of_time,
+        fit.kept_step,
     )
 
 
@@ -155,7 +162,7 @@ def finished_result(fit: Fit, final: FinalScores) -> dict[str, Any]:
     ready = fit.ready
     cost = run_cost(fit.out, ready.recipe, ready.model.bert.config, fit.seconds, fit.peak_memory())
     total = overall(final.scores, ready.tasks, ready.recipe.overall)
-    return {"state": "finished", **final.as_record(), "overall": total, "cost": cost}
+    return {"state": "finished", "kept_step": fit.kept_step, **final.as_record(), "overall": total, "cost": cost}
 
 
 def budget_record(limit: TimeLimit | None) -> dict[str, Any]:

@@ -118,8 +118,9 @@ class RunCosts:
         return read * (2 if self.wants_scores else 1) + self.file
 
     def evaluations(self, rows: int | None) -> float:
-        """All of them; the first is that of the linear probe."""
-        count = sum(plan.stage.epochs for plan in self.ready.setup.plans) + self.ready.recipe.linear_probe
+        """All of them; the first are those of the untrained backbone and of the linear probe."""
+        first = self.ready.recipe.linear_probe * (1 + self.controls)
+        count = sum(plan.stage.epochs for plan in self.ready.setup.plans) + first
         return count * self.evaluation(rows)
 
     @property
