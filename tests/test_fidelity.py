@@ -33,9 +33,12 @@ def recipes_of(row: PublishedRow) -> list[str]:
 
 
 def deviation_cell(row: PublishedRow) -> str:
-    """The deviations of a row's recipes; those of one recipe per task are alike, and said once."""
+    """The deviations of a row's recipes; where all recipes have the same, they are said once."""
     if row.models:
-        return own_deviations(recipes_of(row)[0])
+        said = {Path(recipe).name: own_deviations(recipe) for recipe in recipes_of(row)}
+        if len(set(said.values())) == 1:
+            return next(iter(said.values()))
+        return " ".join(f"`{recipe}`: {text}" for recipe, text in said.items())
     parts = [f"composed of {', '.join(dict.fromkeys(row.compose.values()))}", row.note]
     hidden = "measured on dev rows, because the labels of the test rows are hidden" if row.split == "test" else ""
     return "; ".join(filter(None, [*parts, hidden]))
