@@ -29,7 +29,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def short(backbone: Path) -> list[str]:
-    words = [f"backbone={backbone}", "stages.0.epochs=1", "stages.0.steps_per_epoch=2"]
+    words = [f"backbone={backbone}", "epoch_fraction=0.01"]
     return [word for setting in words for word in ("--set", setting)]
 
 

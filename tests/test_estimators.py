@@ -35,7 +35,7 @@ import minbert
 TEXTS = [f"{'a great' if i % 2 else 'an awful'} film number {i}" for i in range(40)]
 MOODS = ["good" if i % 2 else "bad" for i in range(40)]
 SCORES = [float(i % 2) * 10 - 3 for i in range(40)]
-SHORT = {"stages.0.epochs": 1, "stages.0.steps_per_epoch": 2}
+SHORT = {"epoch_fraction": 0.01}
 BOTH = [minbert.Classifier, minbert.Regressor]
 # the checks that need no numbers
 WITHOUT_DATA = [

@@ -6,11 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from minbert.cli.outcome_table import show_task_outcomes
 from minbert.config.loading import recipe_from
 from minbert.config.task import Task
 from minbert.data.intervals import wilson_interval
 from minbert.runs.constants import constant_answer, constant_scores
 from minbert.runs.events import Started
+from minbert.runs.outcomes import TaskOutcome
 from minbert.runs.run import start_run
 from minbert.training.auto import (
     AUTO_PATIENCE,
@@ -122,6 +124,9 @@ def test_what_was_chosen_is_said_before_training(tiny: Path, tmp_path: Path, min
     rate = LEARNING_RATE * WIDTH / 32
     assert f"learning rate {rate:.3g} (--set optimizer.learning_rate=...)" in said
     assert started.steps == 8 and "8 steps in all" in said
+    shorter = recipe_from(table | {"epochs": 16, "epoch_fraction": 1}, "x.toml")
+    started = next(iter(start_run(shorter, tmp_path / "shorter")))
+    assert isinstance(started, Started) and "16.0 passes over 400 rows" in "\n".join(started.settings)
     # stages are the user's own choice
     assert next(iter(start_run(demo_recipe(tiny), tmp_path / "other"))).settings == ()  # type: ignore[union-attr]
     words = ("train", DEMO / "sentiment-train.csv", "--set", "epoch_fraction=0.02", "--set", f"backbone={tiny}")
@@ -163,3 +168,34 @@ def test_what_is_kept_is_never_worse_than_the_untrained_backbone(
         assert not finished.kept_step
         found = json.loads(minbert("evaluate", tmp_path / "run", "--json").out)["outcomes"]
         assert found["paraphrase"]["value"] == pytest.approx(finished.outcomes["paraphrase"].value)
+
+
+# ---- what a task beats ---------------------------------------------------------------------------------
+
+
+def outcome(value: float, low: float, high: float, constant: float, probe: float, rows: int = 200) -> TaskOutcome:
+    return TaskOutcome("accuracy", value, low, high, rows, constant, probe, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (outcome(0.9, 0.85, 0.94, 0.5, 0.7), ""),
+        (outcome(0.7, 0.6, 0.8, 0.5, 0.8), "x does not beat the untrained backbone. More labeled rows"),
+        # equal to the eye
+        (outcome(0.85003, 0.6, 0.9, 0.5, 0.84999), "x does not beat the untrained backbone."),
+        (outcome(0.4, 0.3, 0.5, 0.42, 0.41), "x does not beat the constant answer and the untrained backbone."),
+        (
+            outcome(0.42, 0.25, 0.6, 0.33, 0.39, 31),
+            "x is not clearly better than the constant answer and the untrained",
+        ),
+        (outcome(0.42, 0.25, 0.6, 0.33, 0.39, 31), "31 dev rows are too few to tell"),
+        (outcome(1.0, 0.6, 1.0, 0.5, 1.0, 6), "These 6 dev rows are too easy to tell"),
+    ],
+)
+def test_a_claim_goes_no_further_than_its_interval(
+    found: TaskOutcome, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show_task_outcomes({"x": found}, found.value)
+    after = " ".join(capsys.readouterr().out.split("\n", 2)[2].split())
+    assert after.startswith(said) or (said and said in after) if said else not after

@@ -22,7 +22,7 @@ from tests.workbench import Minbert, write_csv
 
 ROWS = [{"review": f"{'a great' if i % 2 else 'an awful'} film number {i}", "stars": 1 + i % 2} for i in range(40)]
 PAIRS = [(f"a man number {i}", f"a woman number {i % 7}", i % 11 / 2) for i in range(40)]
-SHORT = {"stages.0.epochs": 1, "stages.0.steps_per_epoch": 2}
+SHORT = {"epoch_fraction": 0.01}
 PAGE = (Path(__file__).parents[1] / "docs/python.md").read_text(encoding="utf-8")
 
 
@@ -244,7 +244,7 @@ def test_a_budget_is_a_time_limit(tmp_path: Path, tiny: Path) -> None:
 
 
 def test_ctrl_c_saves_the_run_first(tmp_path: Path, tiny: Path) -> None:
-    long = {"stages.0.epochs": 1, "stages.0.steps_per_epoch": 5000}
+    long = {"epochs": 2000}
     code = f"""
 import minbert
 try:

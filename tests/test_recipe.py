@@ -310,8 +310,13 @@ def test_an_override_may_hold_equals_signs(here: Path) -> None:
     assert read(SST, "about=a=b").about == "a=b"
 
 
-def test_the_first_stage_can_be_overridden_where_none_is_written(here: Path) -> None:
-    assert read(SST, "stages.0.epochs=4").stages == (Stage(epochs=4),)
+def test_stages_that_are_chosen_for_the_data_cannot_be_overridden_in_part(here: Path) -> None:
+    with pytest.raises(UserError, match=r"this recipe has no stages.*\n.*--set epochs=3"):
+        read(SST, "stages.0.epochs=4")
+    assert read(SST, "stages=[{epochs = 4}]").stages == (Stage(epochs=4),)
+    assert read(SST, "epochs=4").epochs == 4
+    with pytest.raises(UserError, match=r"The setting is 'stages\.0\.epochs'"):
+        read(SST, "stages=[{epochs = 4}]", "epochs=2")
 
 
 @pytest.mark.parametrize(
@@ -350,11 +355,11 @@ def test_the_tasks_of_a_stage_are_a_list(here: Path) -> None:
 @pytest.mark.parametrize(
     ("override", "reason"),
     [
-        ("epochs", "--set epochs: not of the form key=value.\nFor example: --set stages.0.epochs=3"),
-        ("=3", "--set =3: not of the form key=value.\nFor example: --set stages.0.epochs=3"),
+        ("epochs", "--set epochs: not of the form key=value.\nFor example: --set seed=1"),
+        ("=3", "--set =3: not of the form key=value.\nFor example: --set seed=1"),
         (
             "stages..epochs=3",
-            "--set stages..epochs=3: not of the form key=value.\nFor example: --set stages.0.epochs=3",
+            "--set stages..epochs=3: not of the form key=value.\nFor example: --set seed=1",
         ),
         ("stages.2.epochs=3", "--set stages.2.epochs=3: 'stages' has the places 0 to 1, not '2'."),
         ("stages.-1.epochs=3", "--set stages.-1.epochs=3: 'stages' has the places 0 to 1, not '-1'."),

@@ -6,7 +6,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,6 @@ from minbert.errors import UserError
 
 if TYPE_CHECKING:
     from rich.progress import Progress
-
-    from minbert.runs.outcomes import TaskOutcome
 
 # columns of a file or a pipe: a line there is never cut
 UNLIMITED = 10_000
@@ -104,36 +102,6 @@ def command_line(*more: str, without: Collection[str] = ()) -> str:
 def text_table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = ()) -> TextTable:
     """A table without lines: the columns in `right` are right-aligned, those in `wrap` are broken at words."""
     return TextTable(columns, right, wrap)
-
-
-def control_table(outcomes: "Mapping[str, TaskOutcome]", overall: float) -> TextTable:
-    """Each task's main metric next to its controls, with its 95 % interval."""
-    tested = any(each.test is not None for each in outcomes.values())
-    timed = any(each.seconds for each in outcomes.values())
-    more = [*(["seconds"] if timed else []), *(["test"] if tested else [])]
-    numbers = ("constant", "untrained", "this model", "rows", *more)
-    made = text_table("task", "metric", *numbers, right=numbers)
-    for name, each in outcomes.items():
-        value = f"[bold]{each.value:.3f}[/] [dim]{each.low:.3f}-{each.high:.3f}[/]"
-        controls = ["" if other is None else f"{other:.3f}" for other in (each.constant, each.probe)]
-        test = ["" if each.test is None else f"{each.test:.3f}"] if tested else []
-        counts = [f"{each.rows:,}", *([f"{each.seconds:,.0f}"] if timed else [])]
-        made.add_row(escape_markup(name), each.metric, *controls, value, *counts, *test)
-    if len(outcomes) > 1:
-        made.add_row("overall", "", "", "", f"[bold]{overall:.3f}[/]")
-    return made
-
-
-def show_task_outcomes(outcomes: "Mapping[str, TaskOutcome]", overall: float) -> None:
-    """The table, and every task that does not beat its controls, with what to try."""
-    console.print(control_table(outcomes, overall))
-    for name, each in outcomes.items():
-        if each.not_beaten:
-            console.print(
-                f"[bold red]{escape_markup(name)} does not beat {' and '.join(each.not_beaten)}.[/] "
-                "Look at its data with `minbert check`; try more labeled rows, or another learning rate "
-                "(--set optimizer.learning_rate=3e-5)."
-            )
 
 
 def progress_bar(unit: str = "") -> "Progress":

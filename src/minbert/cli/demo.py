@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from minbert.cli.console import command_line, console, shell_path, show_hint, show_task_outcomes, text_table
+from minbert.cli.console import command_line, console, shell_path, show_hint, text_table
 from minbert.cli.options import DemoOutOption, ForceOption
+from minbert.cli.outcome_table import show_task_outcomes
 from minbert.cli.training_progress import watch_training
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from minbert.cli.console import console, progress_bar, show_task_outcomes, text_table
+from minbert.cli.console import console, progress_bar, text_table
 from minbert.cli.options import (
     DataOption,
     DataRootOption,
@@ -15,6 +15,7 @@ from minbert.cli.options import (
     RunArgument,
     SkipBadRowsOption,
 )
+from minbert.cli.outcome_table import show_task_outcomes
 from minbert.errors import UserError
 
 if TYPE_CHECKING:

@@ -58,7 +58,9 @@ DataRootOption = Annotated[
 ]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Override a setting: --set stages.0.epochs=3. Repeatable."),
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Override a setting: --set optimizer.learning_rate=3e-5. Repeatable."
+    ),
 ]
 SeedOption = Annotated[
     int | None, typer.Option("--seed", help="Use this seed instead of the recipe's.", show_default=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from minbert.cli.compare import read_time_budget
-from minbert.cli.console import command_line, console, escape_markup, shell_path, show_hint, show_task_outcomes
+from minbert.cli.console import command_line, console, escape_markup, shell_path, show_hint
 from minbert.cli.data_files import DataFlags, choose_recipe
 from minbert.cli.interrupts import StopSignal, show_stopped, show_stopped_at_once
 from minbert.cli.options import (
@@ -31,6 +31,7 @@ from minbert.cli.options import (
     TrainOutOption,
     WithRecipeOption,
 )
+from minbert.cli.outcome_table import show_task_outcomes
 from minbert.cli.training_progress import watch_training
 from minbert.errors import UserError
 
@@ -131,9 +132,7 @@ def show_finished(out: Path, finished: "Finished") -> None:
     elif finished.stopped_early:
         console.print("Stopped early: the dev score no longer improved.")
     if finished.outcomes and not finished.kept_step:
-        console.print(
-            "No training step improved the dev score: the model is the untrained backbone with linear heads."
-        )
+        console.print("No training step improved the dev score: the model is the untrained backbone with linear heads.")
     show_task_outcomes(finished.outcomes, finished.overall)
     for line in leak_lines(finished):
         console.print(line, markup=False)

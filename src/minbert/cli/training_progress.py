@@ -115,4 +115,5 @@ class TrainingView:
         self.scores = {name: next(iter(metrics.values())) for name, metrics in event.scores.items()}
         scores = "  ".join(f"{name} {score:.3f}" for name, score in self.scores.items())
         best = "  [green]best so far[/]" if event.best else ""
-        self.bar.console.print(f"  step {event.step:,}: dev {scores}  overall [bold]{event.overall:.3f}[/]{best}")
+        model = "untrained" if event.untrained else f"step {event.step:,}"
+        self.bar.console.print(f"  {model}: dev {scores}  overall [bold]{event.overall:.3f}[/]{best}")

@@ -41,7 +41,9 @@ def recipe_from_files(
 
 def recipe_from(table: Mapping[str, Any], where: str) -> Recipe:
     """A recipe from a table as TOML gives it."""
-    known = [*(name for name in settings_of(Recipe) if name != "table"), "defaults", "extends"]
+    # with stages, each of them has its own epochs
+    left_out = {"table", "epochs"} if table.get("stages") else {"table"}
+    known = [*(name for name in settings_of(Recipe) if name not in left_out), "defaults", "extends"]
     check_known(table, known, where, "the recipe", first_stage_path(table.get("stages")))
     settings = {name: value for name, value in table.items() if name != "defaults"}
     # a recipe that extends another removes a deviation by leaving its sentence empty

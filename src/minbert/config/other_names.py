@@ -96,12 +96,17 @@ def technique_elsewhere(family: str, name: str) -> str:
 
 
 def setting_path(name: str, first_stage: str = FIRST_STAGE) -> str:
-    """The full path of a setting by our name or another library's: lr -> optimizer.learning_rate; else nothing."""
+    """The full path of a setting by our name or another library's: lr -> optimizer.learning_rate; else nothing.
+
+    `first_stage`: where the recipe has its stages; empty if it has none, and with it only `epochs`.
+    """
     ours = OTHER_SETTINGS.get(name, name)
     place = PLACES.get(ours)
     if place is None:
         return ""
-    return f"{first_stage if place == FIRST_STAGE else place}.{ours}".removeprefix(".")
+    if place == FIRST_STAGE:
+        place = first_stage or ("" if ours == "epochs" else FIRST_STAGE)
+    return f"{place}.{ours}".removeprefix(".")
 
 
 def setting_elsewhere(name: str, known: Collection[str], first_stage: str = FIRST_STAGE) -> str:
@@ -114,7 +119,9 @@ def setting_elsewhere(name: str, known: Collection[str], first_stage: str = FIRS
 
 
 def first_stage_path(stages: Any) -> str:
-    """stages.0, or stages.0.each.0 in a recipe that begins with a repeated group."""
+    """stages.0, or stages.0.each.0 in a recipe that begins with a repeated group; nothing without stages."""
+    if stages is None:
+        return ""
     path = FIRST_STAGE
     while isinstance(stages, list) and stages and isinstance(stages[0], dict) and "each" in stages[0]:
         path, stages = f"{path}.each.0", stages[0]["each"]

@@ -50,11 +50,11 @@ def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def apply_override(table: dict[str, Any], override: str) -> None:
-    """Change a recipe's table by `stages.0.epochs=3`: the value is TOML, or else a plain string."""
+    """Change a recipe's table by `optimizer.learning_rate=3e-5`: the value is TOML, or else a plain string."""
     key, equals, text = override.partition("=")
     steps = key.strip().split(".")
     if not equals or not all(steps):
-        raise UserError(f"--set {override}: not of the form key=value.", "For example: --set stages.0.epochs=3")
+        raise UserError(f"--set {override}: not of the form key=value.", "For example: --set seed=1")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -63,8 +63,11 @@ def apply_override(table: dict[str, Any], override: str) -> None:
         table.update(extend_recipe(table, {"tasks": value}))
         return
     table["tasks"] = tasks_as_table(table.get("tasks", {}))
-    if steps[0] == "stages":
-        table.setdefault("stages", [{}])
+    if steps[0] == "stages" and len(steps) > 1 and not table.get("stages"):
+        raise UserError(
+            f"--set {override}: this recipe has no stages; its settings are chosen for the data.",
+            "Write --set epochs=3 for three passes over the rows, or write stages into a recipe file.",
+        )
     set_value(table, steps, value, override)
     if steps[0] == "overall" and "overall" in table:
         table["overall"] = flatten_overall(table["overall"])

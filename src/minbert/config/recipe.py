@@ -202,6 +202,8 @@ class Recipe:
     tasks: dict[str, TaskPlan]
     # left out: settings that fit the data are chosen when it is read (training/auto.py)
     stages: tuple[Stage, ...] = ()
+    # without stages: passes over the rows of each task; left out: the fewer rows, the more passes
+    epochs: float | None = None
     # how much of each epoch is trained: 0.1 is a tenth of its steps, and of the steps of each task in it
     epoch_fraction: float = 1.0
     # fit linear heads on the frozen encoder's vectors first; that model competes with all later ones
@@ -223,6 +225,8 @@ class Recipe:
             raise ValueError("'seed' is at least 0")
         if not 0 < self.epoch_fraction <= 1:
             raise ValueError("'epoch_fraction' is above 0 and at most 1")
+        if self.epochs is not None and self.epochs <= 0:
+            raise ValueError("'epochs' is above 0")
         if not self.tasks:
             raise ValueError("names no tasks")
         for measure, term in self.overall.items():

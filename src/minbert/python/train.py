@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from minbert.cli.console import show_task_outcomes
 from minbert.cli.data_files import show_found
 from minbert.cli.interrupts import StopSignal, resume_hint
+from minbert.cli.outcome_table import show_task_outcomes
 from minbert.cli.training_progress import watch_training
 from minbert.config.loading import recipe_from_files
 from minbert.config.recipe import Recipe

@@ -45,6 +45,8 @@ class Evaluated:
     scores: Scores
     overall: float
     best: bool
+    # of linear heads on the untrained backbone, before the first step
+    untrained: bool = False
 
 
 @dataclass(frozen=True)

@@ -155,6 +155,8 @@ class Fit:
             scores = yield from self.measure(scoring_of(model, splits_for(model, self.ready, self.sample)))
             self.judge(scores)
             save_model(self.out / "model", model, self.ready.tokenizer, self.files)
+            total = overall(scores, self.ready.tasks, self.ready.recipe.overall)
+            yield Evaluated(0, scores, total, best=True, untrained=True)
 
     def probe(self, known: Mapping[str, LinearFit]) -> Generator[Event, None, None]:
         """Fit the linear heads on the frozen encoder; the resulting model is scored and kept like any other.

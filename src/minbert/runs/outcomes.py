@@ -38,15 +38,26 @@ class TaskOutcome:
     constant_answer: ConstantAnswer | None = None
 
     @property
-    def not_beaten(self) -> tuple[str, ...]:
-        """The controls that are at least as good."""
-        sign = direction(self.metric)
+    def controls(self) -> dict[str, float]:
         found = {CONSTANT: self.constant, PROBE: self.probe}
-        return tuple(name for name, other in found.items() if other is not None and sign * other >= sign * self.value)
+        return {name: score for name, score in found.items() if score is not None}
+
+    @property
+    def not_beaten(self) -> tuple[str, ...]:
+        """The controls that are at least as good, in the three digits that are shown."""
+        sign = direction(self.metric)
+        shown = {name: sign * (round(other, 3) - round(self.value, 3)) for name, other in self.controls.items()}
+        return tuple(name for name, above in shown.items() if above >= 0)
+
+    @property
+    def unclear(self) -> tuple[str, ...]:
+        """The controls that are worse, but whose score is in the interval of this one."""
+        inside = (name for name, other in self.controls.items() if self.low <= other <= self.high)
+        return tuple(name for name in inside if name not in self.not_beaten)
 
     def as_record(self) -> dict[str, Any]:
         """For JSON."""
-        return asdict(self) | {"not_beaten": self.not_beaten}
+        return asdict(self) | {"not_beaten": self.not_beaten, "unclear": self.unclear}
 
 
 def task_outcomes(

@@ -39,7 +39,9 @@ def choose_settings(
     # what was changed after reading, such as the seed of a trial
     names = [field.name for field in fields(Recipe) if field.name not in ("where", "table")]
     changed = {name: getattr(recipe, name) for name in names if getattr(recipe, name) != getattr(written, name)}
-    chosen = recipe_from(extend_recipe(auto_table(recipe, tasks, sizes, config), recipe.table), recipe.where)
+    # `epochs` is in the length of the chosen stage
+    table = {name: value for name, value in recipe.table.items() if name != "epochs"}
+    chosen = recipe_from(extend_recipe(auto_table(recipe, tasks, sizes, config), table), recipe.where)
     return replace(chosen, **changed)
 
 
@@ -53,7 +55,7 @@ def auto_table(
         for name, task in tasks.items()
     }
     batches = {
-        name: passes(sizes[name]) * sizes[name] / batch_size(sizes[name], plans[name], defaults) for name in tasks
+        name: (recipe.epochs or passes(rows)) * rows / batch_size(plans[name], defaults) for name, rows in sizes.items()
     }
     steps = max(EVALUATIONS, round(sum(batches.values())))
     return {
@@ -88,7 +90,7 @@ def task_settings(task: Task, rows: int) -> dict[str, Any]:
     return settings
 
 
-def batch_size(rows: int, plan: Mapping[str, Any], defaults: Mapping[str, Any]) -> int:
+def batch_size(plan: Mapping[str, Any], defaults: Mapping[str, Any]) -> int:
     size = plan.get("batch_size", defaults.get("batch_size", 32))
     return size if isinstance(size, int) and size > 0 else 32
 
@@ -118,7 +120,7 @@ def explain_settings(recipe: Recipe, rows: Mapping[str, int]) -> list[str]:
     return [
         *lines,
         "  (--set tasks.TASK.batch_size=..., tasks.TASK.pairing=..., tasks.TASK.head=...)",
-        f"{total:,} steps in all (--set epoch_fraction=0.5: half as many)",
+        f"{total:,} steps in all (--set epochs=...)",
         f"{parts} evaluations on {scored} dev rows of each task (--set selection.eval_rows=...)",
         f"stops after {selection.patience} evaluations without a better score (--set selection.patience=...)",
         f"learning rate {recipe.optimizer.learning_rate:.3g} (--set optimizer.learning_rate=...)",
