@@ -77,7 +77,7 @@ def show_data_report(report: "DataReport") -> None:
     for train, dev in zip(report.splits[::2], report.splits[1::2], strict=True):
         enough = max(train.suggested_max_length or train.max_length, dev.suggested_max_length or dev.max_length)
         if enough < train.max_length:
-            console.print(f"max_length = {enough} would be enough for {train.task}.")
+            console.print(f"--set tasks.{train.task}.max_length={enough} would be enough for {train.task}.")
     for split in report.splits:
         console.print(f"[bold]{split.task}[/] {split.split} labels: {label_shares(split)}")
     console.print()
