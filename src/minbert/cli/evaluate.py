@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from minbert.cli.console import console, progress_bar, show_task_outcomes, text_table
+from minbert.cli.console import (
+    console,
+    escape_markup,
+    progress_bar,
+    shell_path,
+    show_hint,
+    show_task_outcomes,
+    text_table,
+)
 from minbert.cli.options import (
     DataOption,
     DataRootOption,
@@ -16,6 +24,7 @@ from minbert.cli.options import (
     SkipBadRowsOption,
 )
 from minbert.errors import UserError
+from minbert.plural import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,6 +59,7 @@ def evaluate(
     from minbert.data.source import DataSource
     from minbert.inference.predictor import load_predictor
     from minbert.runs.directory import declared_overall, dev_rows
+    from minbert.runs.trained_rows import count_trained_rows
 
     files = dict(split_data_option(option) for option in data or [])
     predictor = load_predictor(run, precision)
@@ -63,11 +73,15 @@ def evaluate(
     }
     scores, outcomes = evaluate_rows(run, predictor, tasks, datasets)
     total = overall(scores, tasks, declared_overall(run))
+    trained = count_trained_rows(run, tasks, {name: datasets[name] for name in files}, source)
     if as_json:
         records = {name: each.as_record() for name, each in outcomes.items()}
-        typer.echo(json.dumps({"tasks": scores, "overall": total, "outcomes": records}, indent=2))
+        found = {"tasks": scores, "overall": total, "outcomes": records, "trained_rows": trained}
+        typer.echo(json.dumps(found, indent=2))
         return
     show_task_outcomes(outcomes, total)
+    for name, count in trained.items():
+        show_trained_rows(run, name, count, len(datasets[name]))
     console.print()
     console.print(metric_table(scores, total, {name: len(dataset) for name, dataset in datasets.items()}))
 
@@ -93,6 +107,14 @@ def evaluate_rows(
         for name, task in tasks.items()
     }
     return scores, outcomes
+
+
+def show_trained_rows(run: Path, name: str, trained: int, rows: int) -> None:
+    console.print(
+        f"[bold red]{escape_markup(name)}: the model was trained on {trained:,} of these {plural(rows, 'row')}, so its "
+        "score is too good.[/]"
+    )
+    show_hint(f"On the rows that were set aside:  minbert evaluate {shell_path(run)}")
 
 
 def metric_table(scores: "Scores", overall: float, rows: "Mapping[str, int]") -> "Table":

@@ -29,7 +29,7 @@ class TextTable(Table):
             yield line
 
     def lines(self, console: Console, width: int) -> Iterator[Text]:
-        rows = [[Text.from_markup(str(cell)) for cell in row] for row in zip(*self._cells(), strict=True)]
+        rows = [[Text.from_markup(str(cell), emoji=False) for cell in row] for row in zip(*self._cells(), strict=True)]
         everything = list(range(len(self.columns)))
         fixed = [i for i in everything if self.columns[i].no_wrap]
         widths = self.fit(rows, everything, width)

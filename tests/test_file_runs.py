@@ -1,0 +1,82 @@
+"""Runs that were trained on data files: what `evaluate`, `predict` and `resume` say about them and other files."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from minbert.cli import main
+from tests.workbench import Minbert, write_csv
+
+SHORT = ("--set", "epoch_fraction=0.02")
+
+
+def mail_rows(rows: int = 60) -> list[str]:
+    """A text with two labels of its own and a score."""
+    return [
+        f"this film number {i} was {'good' if i % 2 else 'bad'},{'ham' if i % 2 else 'spam'},{i % 3}"
+        for i in range(rows)
+    ]
+
+
+@pytest.fixture(scope="module")
+def mails(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with mails.csv, pairs.csv, and a run trained on both."""
+    folder = tmp_path_factory.mktemp("mails")
+    write_csv(folder / "mails.csv", "text,spam,stars", mail_rows())
+    pairs = [f"dog number {i},cat number {i * 7 % 60},{'yes' if i % 2 else 'no'}" for i in range(60)]
+    write_csv(folder / "pairs.csv", "question,answer,fits", pairs)
+    words = ["train", "mails.csv", "pairs.csv", "--out", "run", "--set", f"backbone={tiny}", *SHORT]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr("sys.argv", ["minbert", *words])
+        with pytest.raises(SystemExit, match="0"):
+            main()
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def there(mails: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(mails)
+
+
+# ---- evaluate -----------------------------------------------------------------------------------------
+
+
+def test_evaluate_says_how_many_rows_the_model_was_trained_on(minbert: Minbert, tmp_path: Path) -> None:
+    said = minbert("evaluate", "run", "--data", "fits=pairs.csv")
+    assert said.code == 0
+    assert "fits: the model was trained on 54 of these 60 rows, so its score is too good." in said.out
+    assert "minbert evaluate run" in said.out and "trained on" not in minbert("evaluate", "run").out
+    # other rows of another file, and a copy of three rows in another spelling
+    write_csv(tmp_path / "new.csv", "question,answer,fits", [f"new {i},old {i},yes" for i in range(9)])
+    assert "trained on" not in minbert("evaluate", "run", "--data", f"fits={tmp_path / 'new.csv'}").out
+    found = json.loads(minbert("evaluate", "run", "--data", "fits=pairs.csv", "--json").out)
+    assert found["trained_rows"] == {"fits": 54}
+
+
+def test_a_training_file_that_was_moved_is_known_by_its_content(minbert: Minbert, tmp_path: Path) -> None:
+    shutil.copytree(".", tmp_path / "there")
+    folder = tmp_path / "there"
+    for task in (folder / "run/tasks").iterdir():
+        task.write_text(task.read_text().replace(str(Path.cwd()), str(tmp_path / "gone")))
+    said = minbert("evaluate", folder / "run", "--data", f"fits={folder / 'pairs.csv'}")
+    assert said.code == 0 and "trained on 54 of these 60 rows" in said.out
+
+
+# ---- emoji --------------------------------------------------------------------------------------------
+
+
+def test_colons_are_not_read_as_emoji(minbert: Minbert, tiny: Path, tmp_path: Path) -> None:
+    data = write_csv(
+        tmp_path / "a:100:b.csv", "text,mood", [f"film {i},{':fire:' if i % 2 else 'no'}" for i in range(40)]
+    )
+    said = minbert("check", data, "--set", f"backbone={tiny}")
+    assert said.code == 0 and "a:100:b.csv" in said.out and ":fire: 50.0%" in said.out
+    assert minbert("train", data, "--out", tmp_path / "run", "--set", f"backbone={tiny}", *SHORT).code == 0
+    assert ":fire:" in minbert("predict", tmp_path / "run", "mood", "a film").out
+    write_csv(data, "text,mood", [*(f"film {i},{i % 2}" for i in range(98)), "film,1,2"])
+    said = minbert("train", data, "--out", tmp_path / "run2", "--set", f"backbone={tiny}")
+    assert said.code == 2 and "a:100:b.csv:100:" in said.err
+    assert "a:100:b.csv:100:" in minbert("check", data, "--set", f"backbone={tiny}").out
