@@ -65,6 +65,39 @@ def test_a_training_file_that_was_moved_is_known_by_its_content(minbert: Minbert
     assert said.code == 0 and "trained on 54 of these 60 rows" in said.out
 
 
+# ---- files that were moved ----------------------------------------------------------------------------
+
+
+def test_the_files_of_a_run_may_be_moved(minbert: Minbert, tiny: Path, tmp_path: Path) -> None:
+    data = write_csv(tmp_path / "h.csv", "text,spam", [f"film {i},{i % 2}" for i in range(60)])
+    run, moved = tmp_path / "run", tmp_path / "moved/h.csv"
+    assert minbert("train", data, "--out", run, "--set", f"backbone={tiny}", *SHORT).code == 0
+    score = json.loads(minbert("evaluate", run, "--json").out)["tasks"]
+    moved.parent.mkdir()
+    data.rename(moved)
+    said = minbert("evaluate", run)
+    assert said.code == 2 and said.err.count(str(data)) == 1
+    assert "Name the folder that holds h.csv, with --data-root FOLDER" in said.err
+    assert json.loads(minbert("evaluate", run, "--data-root", moved.parent, "--json").out)["tasks"] == score
+    # an interrupted run: all that its resume does before the first step
+    about = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(about | {"state": "interrupted"}))
+    assert minbert("resume", run).code == 2
+    said = minbert("resume", run, "--data-root", moved.parent)
+    assert said.code == 0 and "The model is in" in said.out
+
+
+def test_a_name_for_several_tasks_is_refused_with_a_way_on(minbert: Minbert, tiny: Path, tmp_path: Path) -> None:
+    rows = [f"film {i},{i % 2}" for i in range(40)]
+    files = [write_csv(tmp_path / f"{name}.csv", "text,label", rows) for name in ("first", "second")]
+    said = minbert("train", *files, "--task", "foo", "--out", tmp_path / "run")
+    assert said.code == 2 and "2 were found: first, second." in said.err and "Leave out --task" in said.err
+    said = minbert("train", "mails.csv", "--task", "foo", "--out", tmp_path / "run")
+    assert said.code == 2 and "2 were found: spam, stars." in said.err and "--label spam" in said.err
+    words = ("--label", "spam", "--task", "foo", "--out", tmp_path / "run", "--set", f"backbone={tiny}", *SHORT)
+    assert minbert("train", "mails.csv", *words).code == 0
+
+
 # ---- emoji --------------------------------------------------------------------------------------------
 
 

@@ -466,7 +466,7 @@ def test_a_recipe_that_is_not_there_suggests_a_shipped_one(here: Path) -> None:
         read_recipe("baselin")
     assert caught.value.problem == "There is no recipe 'baselin'. Did you mean 'baseline'?"
     assert "minbert recipes" in caught.value.next_step
-    assert refusal('extends = "nowhere.toml"').startswith("There is no recipe 'nowhere.toml'. ")
+    assert refusal('extends = "nowhere.toml"').startswith("There is no recipe 'nowhere.toml'.")
 
 
 def test_a_mistake_in_a_shipped_recipe_names_the_recipe() -> None:

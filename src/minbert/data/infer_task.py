@@ -14,6 +14,7 @@ from minbert.data.label_columns import find_labels, holds_several, kind_of_label
 from minbert.data.label_twins import LabelNames, find_twins
 from minbert.data.source import SplitName
 from minbert.data.text_columns import check_text, find_text
+from minbert.data.unclear_columns import shell_name
 from minbert.errors import UserError
 
 
@@ -60,12 +61,23 @@ def infer_tasks(paths: Sequence[Path], choice: ColumnChoice = ColumnChoice()) ->
     found = [infer_group(group, choice) for group in group_files(paths)]
     tasks = [task for data in found for task in data.tasks]
     if choice.task and len(tasks) > 1:
-        names = ", ".join(task.name for task in tasks)
-        raise UserError(f"--task names one task, and {len(tasks)} were found: {names}.", "Choose one with --label.")
+        raise several_tasks(found)
     if choice.task:
         tasks[0].name = choice.task
     make_names_unique(found)
     return found
+
+
+def several_tasks(found: Sequence[FoundData]) -> UserError:
+    """--task, and more than one task to give the name to."""
+    labels = [str(task.settings["label"]) for data in found for task in data.tasks]
+    make_names_unique(found)
+    names = ", ".join(task.name for data in found for task in data.tasks)
+    if len(found) == 1:
+        how = f"Choose one of them, for example with --label {shell_name(labels[0])}, or leave out --task."
+    else:
+        how = "Leave out --task: without it they have these names. Or name the files of one task only."
+    return UserError(f"--task names one task, and {len(labels)} were found: {names}.", how)
 
 
 def infer_group(group: FileGroup, choice: ColumnChoice) -> FoundData:
