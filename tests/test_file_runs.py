@@ -1,5 +1,7 @@
 """Runs that were trained on data files: what `evaluate`, `predict` and `resume` say about them and other files."""
 
+import csv
+import io
 import json
 import shutil
 from pathlib import Path
@@ -65,6 +67,14 @@ def test_a_training_file_that_was_moved_is_known_by_its_content(minbert: Minbert
     assert said.code == 0 and "trained on 54 of these 60 rows" in said.out
 
 
+def test_metrics_name_the_class_they_refer_to(minbert: Minbert) -> None:
+    shown = minbert("evaluate", "run").out
+    # spam: ham, spam; stars: 0, 1, 2
+    for name in ("f1 (spam)", "precision (spam)", "recall (spam)", "precision (macro)", "recall (macro)"):
+        assert name in shown
+    assert "f1 (macro)" not in shown and shown.count("macro_f1") == 3
+
+
 # ---- files that were moved ----------------------------------------------------------------------------
 
 
@@ -113,3 +123,74 @@ def test_colons_are_not_read_as_emoji(minbert: Minbert, tiny: Path, tmp_path: Pa
     said = minbert("train", data, "--out", tmp_path / "run2", "--set", f"backbone={tiny}")
     assert said.code == 2 and "a:100:b.csv:100:" in said.err
     assert "a:100:b.csv:100:" in minbert("check", data, "--set", f"backbone={tiny}").out
+
+
+# ---- predict ------------------------------------------------------------------------------------------
+
+
+def predictions(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_all_tasks_that_can_read_a_file_predict_it(minbert: Minbert, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    said = minbert("predict", "run", "all", "--input", "mails.csv", "--output", out)
+    assert said.code == 0 and "Left out, because the file lacks their columns: fits (question and answer)." in said.err
+    assert {"spam.prediction", "stars.prediction"} < set(predictions(out)[0])
+    assert minbert("predict", "run", "all", "--input", "pairs.csv", "--output", out, "--force").code == 0
+    assert "prediction" in predictions(out)[0]
+    other = write_csv(tmp_path / "other.csv", "body,n", ["a film,1"])
+    said = minbert("predict", "run", "all", "--input", other, "--output", out, "--force")
+    assert said.code == 2 and "no task of this model finds its text columns: spam (text), stars (text)" in said.err
+    assert "The file has the columns body, n." in said.err and "--text COLUMN" in said.err
+    assert minbert("predict", "run", "all", "--text", "body", "--input", other, "--output", out, "--force").code == 0
+
+
+def test_columns_with_other_names(minbert: Minbert, tmp_path: Path) -> None:
+    rows = [row.rsplit(",", 2)[0] for row in mail_rows(9)]
+    other, out = write_csv(tmp_path / "other.csv", "body", rows), tmp_path / "out.csv"
+    said = minbert("predict", "run", "spam", "--input", other, "--output", out)
+    assert said.code == 2 and "no column 'text'" in said.err and said.err.count("body") == 1
+    assert "--text COLUMN" in said.err
+    assert minbert("predict", "run", "spam", "--text", "body", "--input", other, "--output", out).code == 0
+    own = write_csv(tmp_path / "own.csv", "text", rows)
+    assert minbert("predict", "run", "spam", "--input", own, "--output", tmp_path / "own-out.csv").code == 0
+    found, same = predictions(out), predictions(tmp_path / "own-out.csv")
+    assert [row["body"] for row in found] == [row["text"] for row in same] == rows
+    assert [row["p_spam"] for row in found] == [row["p_spam"] for row in same]
+    pairs = write_csv(tmp_path / "pairs.csv", "a,b", ["a dog,a cat"])
+    words = ("--input", pairs, "--output", out, "--force")
+    assert minbert("predict", "run", "fits", "--text", "a,b", *words).code == 0
+    said = minbert("predict", "run", "fits", "--text", "a", *words)
+    assert said.code == 2 and "Task 'fits' reads 2 texts, and --text names 1 column." in said.err
+    said = minbert("predict", "run", "spam", "a film", "--text", "a")
+    assert said.code == 2 and "--text names a column of --input." in said.err
+
+
+def test_standard_input_is_predicted(minbert: Minbert, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    piped = io.TextIOWrapper(io.BytesIO(Path("mails.csv").read_bytes()))
+    monkeypatch.setattr("sys.stdin", piped)
+    assert minbert("predict", "run", "spam", "--input", "-", "--output", tmp_path / "out.csv").code == 0
+    assert len(predictions(tmp_path / "out.csv")) == 60
+
+
+@pytest.mark.parametrize("name", ["p.foo", "p.json", "p.xlsx", "p"])
+def test_only_endings_that_are_written_are_named(name: str, minbert: Minbert, tmp_path: Path) -> None:
+    said = minbert("predict", "run", "spam", "--input", "mails.csv", "--output", tmp_path / name)
+    assert said.code == 2
+    assert "Use a name that ends in .csv, .tsv, .jsonl, .parquet, or one of these with .gz." in said.err
+
+
+def test_a_run_that_was_not_finished_says_so(minbert: Minbert, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree("run", run)
+    about = json.loads((run / "run.json").read_text())
+    kept = {name: value for name, value in about.items() if name not in ("outcomes", "scores", "overall")}
+    (run / "run.json").write_text(json.dumps(kept | {"state": "running"}))
+    said = minbert("predict", run, "spam", "a film")
+    assert said.code == 0 and f"warning: {run} was not finished: this is its best model so far." in said.err
+    assert f"minbert resume {run}" in said.err
+    said = minbert("evaluate", run)
+    assert said.code == 0 and "The constant answer and the untrained backbone are not known yet." in said.err
+    assert "not finished" not in minbert("predict", "run", "spam", "a film").err

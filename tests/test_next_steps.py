@@ -224,7 +224,8 @@ def test_several_tasks_on_one_text(minbert: Minbert, run: Path) -> None:
     assert shown[2].split() == ["similarity", f"{both['similarity']['score']:.2f}"]
     # of one text, only the task that reads one
     alone = json.loads(minbert("predict", run, "all", "A fine day.", "--json").out)
-    assert alone == json.loads(minbert("predict", run, "sentiment", "A fine day.", "--json").out)
+    assert alone == {"sentiment": json.loads(minbert("predict", run, "sentiment", "A fine day.", "--json").out)}
+    assert minbert("predict", run, "all", "A fine day.").out.splitlines()[1].startswith("sentiment  ")
     assert "reads 1 text, not 2" in minbert("predict", run, "paraphrase,sentiment", *pair).err
 
 

@@ -205,8 +205,18 @@ SecondTextArgument = Annotated[
 ]
 InputOption = Annotated[
     Path | None,
-    typer.Option("--input", help="csv, tsv, jsonl, json, parquet or xlsx file with the task's text columns."),
+    typer.Option(
+        "--input",
+        help="csv, tsv, jsonl, json, parquet or xlsx file with the task's text columns; - for standard input.",
+    ),
 ]
+PredictColumnOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--text", metavar="COLUMN", help="Of --input: the text column, if its name is not the task's; twice for pairs.",
+        show_default=False,
+    ),
+]  # fmt: skip
 OutputOption = Annotated[
     Path | None, typer.Option("--output", help="File for the predictions; its suffix sets the format.")
 ]

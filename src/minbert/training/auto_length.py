@@ -19,7 +19,7 @@ MANY_TRUNCATED = 0.05
 # attention takes longer for long texts: more tokens than this are read only if the user says so
 MOST_CHOSEN = 256
 # enough to know the lengths
-MEASURED_ROWS = 2000
+LENGTH_ROWS = 2000
 
 
 def with_chosen_lengths(
@@ -32,7 +32,7 @@ def with_chosen_lengths(
         if task.max_length is None and plan.max_length is None:
             make, _, _ = choose_technique("pairing", PAIRINGS, plan.pairing, f"{recipe.where}: task '{name}'")
             layout = cast(type[Pairing], make).layout
-            few = rows[name].take(np.unique(np.linspace(0, len(rows[name]) - 1, MEASURED_ROWS).astype(np.int64)))
+            few = rows[name].take(np.unique(np.linspace(0, len(rows[name]) - 1, LENGTH_ROWS).astype(np.int64)))
             lengths_N = encode_texts(tokenizer, few.texts, layout, MOST_CHOSEN).whole_lengths
             chosen[name] = replace(task, max_length=chosen_length(lengths_N.tolist(), most))
     return chosen
