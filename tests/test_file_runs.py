@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -194,3 +195,90 @@ def test_a_run_that_was_not_finished_says_so(minbert: Minbert, tmp_path: Path) -
     said = minbert("evaluate", run)
     assert said.code == 0 and "The constant answer and the untrained backbone are not known yet." in said.err
     assert "not finished" not in minbert("predict", "run", "spam", "a film").err
+
+
+# ---- train and check ----------------------------------------------------------------------------------
+
+
+def test_metric_and_length_of_data_files(minbert: Minbert, tiny: Path, tmp_path: Path) -> None:
+    words = ("--set", f"backbone={tiny}", *SHORT, "--metric", "macro_f1", "--max-length", 64)
+    said = minbert("train", "mails.csv", "--label", "spam", "--out", tmp_path / "run", *words)
+    assert said.code == 0 and "metric = macro_f1: named by --metric" in said.out
+    assert "max_length = 64: named by --max-length" in said.out and "at most 64 tokens" in said.err
+    task = tomllib.loads((tmp_path / "run/tasks/spam.toml").read_text())
+    assert (task["metric"], task["max_length"]) == ("macro_f1", 64)
+    said = minbert("train", "mails.csv", "--out", tmp_path / "run2", "--metric", "bleu")
+    assert said.code == 2 and "no task of these files has this metric" in said.err and "macro_f1" in said.err
+    said = minbert("train", "demo", "--out", tmp_path / "run2", "--max-length", 64)
+    assert said.code == 2 and "Only data files have --max-length" in said.err
+
+
+def test_a_metric_that_only_some_tasks_have(minbert: Minbert, tiny: Path, tmp_path: Path) -> None:
+    data = write_csv(tmp_path / "x.csv", "text,label,score", [f"film {i},{i % 2},{i / 7:.2f}" for i in range(40)])
+    words = ("--set", f"backbone={tiny}", *SHORT, "--metric", "spearman")
+    assert minbert("train", data, "--out", tmp_path / "run", *words).code == 0
+    tasks = {name: tomllib.loads((tmp_path / f"run/tasks/{name}.toml").read_text()) for name in ("label", "score")}
+    assert {name: task["metric"] for name, task in tasks.items()} == {"label": "accuracy", "score": "spearman"}
+
+
+def test_the_end_of_a_training_suggests_all_tasks(minbert: Minbert, tiny: Path, tmp_path: Path) -> None:
+    said = minbert("train", "mails.csv", "--out", "both", "--set", f"backbone={tiny}", *SHORT)
+    assert said.code == 0
+    assert 'minbert predict both spam "..."' in said.out and 'minbert predict both all "..."' in said.out
+    assert minbert("predict", "both", "all", "...").code == 0
+    said = minbert("train", "pairs.csv", "--out", tmp_path / "run", "--set", f"backbone={tiny}", *SHORT)
+    assert said.code == 0 and " all " not in said.out
+
+
+def test_check_lists_the_rows_that_are_skipped(minbert: Minbert, tiny: Path, tmp_path: Path) -> None:
+    data = write_csv(tmp_path / "bad.csv", "text,spam", [*(f"film {i},{i % 2}" for i in range(40)), "film,1,2"])
+    words = ("check", data, "--set", f"backbone={tiny}")
+    said = minbert(*words)
+    assert said.code == 2 and "1 row cannot be read" in said.out and "minbert check" not in said.out
+    assert "bad.csv:42: 3 fields where the header has 2" in said.out and "1 bad row." in said.err
+    said = minbert(*words, "--skip-bad-rows")
+    assert said.code == 0 and "spam: 1 row skipped" in said.out
+    assert said.out.count("bad.csv:42: 3 fields where the header has 2") == 1
+
+
+def test_bad_rows_of_another_file_do_not_lead_to_check(minbert: Minbert, tmp_path: Path) -> None:
+    data = write_csv(tmp_path / "bad.csv", "text,spam", [f"film {i},perhaps" for i in range(40)])
+    said = minbert("evaluate", "run", "--data", f"spam={data}")
+    assert said.code == 2 and "... and 25 more bad rows." in said.err and "minbert check" not in said.err
+
+
+def test_labels_are_shown_as_they_are_predicted(minbert: Minbert, tiny: Path, tmp_path: Path) -> None:
+    data = tmp_path / "x.jsonl"
+    data.write_text("".join(json.dumps({"text": f"film {i}", "spam": bool(i % 2)}) + "\n" for i in range(40)))
+    said = minbert("check", data, "--set", f"backbone={tiny}")
+    assert said.code == 0 and "labels = false, true" in said.out and "True" not in said.out
+
+
+def test_a_gzip_ending_on_a_plain_file(minbert: Minbert, tmp_path: Path) -> None:
+    data = write_csv(tmp_path / "x.csv.gz", "text,spam", ["film,1"])
+    said = minbert("check", data)
+    assert said.code == 2 and "not a whole gzip file: damaged, or not gzipped." in said.err and "(b'" not in said.err
+    assert "remove .gz from its name" in said.err
+
+
+def test_check_in_eighty_columns(minbert: Minbert, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    names = ["very good", "quite good", "neither good nor bad", "quite bad", "very bad"]
+    rows = [f"film {i},{names[i % 5]}" for i in range(100)]
+    data = write_csv(tmp_path / "x.csv", "text,a_long_name_of_a_label_column", rows)
+    lines = minbert(
+        "check", data, "--label", "a_long_name_of_a_label_column", "--set", f"backbone={tiny}"
+    ).out.splitlines()
+    # a table that does not fit has its title above the paragraphs
+    assert "tokens of" in lines
+    shares = [line for line in lines if "20.0%" in line]
+    assert len(shares) > 2 and all(len(line) <= 80 for line in shares)
+    assert all(f"{name} 20.0%" in "\n".join(shares) for name in names)
+
+
+def test_columns_to_choose_from_fit_eighty_columns(minbert: Minbert, tmp_path: Path) -> None:
+    rows = [f"a rather long sentence about number {i} of them,x{i % 4},y{i % 3}" for i in range(60)]
+    data = write_csv(tmp_path / "x.csv", "words_of_the_customers,a_first_column,a_second_column", rows)
+    said = minbert("check", data)
+    listed = [line for line in said.err.splitlines() if "different values" in line]
+    assert said.code == 2 and len(listed) == 3 and all(len(line) <= 80 for line in listed)

@@ -115,7 +115,7 @@ def control_table(outcomes: "Mapping[str, TaskOutcome]", overall: float) -> Text
     numbers = ("constant", "untrained", "this model", "rows", *more)
     made = text_table("task", "metric", *numbers, right=numbers)
     for name, each in outcomes.items():
-        value = f"[bold]{each.value:.3f}[/] [dim]{each.low:.3f}-{each.high:.3f}[/]"
+        value = f"[bold]{each.value:.3f}[/] [dim]{each.low:.3f} to {each.high:.3f}[/]"
         controls = ["" if other is None else f"{other:.3f}" for other in (each.constant, each.probe)]
         test = ["" if each.test is None else f"{each.test:.3f}"] if tested else []
         counts = [f"{each.rows:,}", *([f"{each.seconds:,.0f}"] if timed else [])]

@@ -45,6 +45,20 @@ TaskNameOption = Annotated[
         "--task", metavar="NAME", help="Of data files: the task's name. Default: its label column.", show_default=False
     ),
 ]
+MetricOption = Annotated[
+    str | None,
+    typer.Option(
+        "--metric", help="Of data files: main metric, such as macro_f1 or spearman. It decides which model is kept.",
+        show_default=False,
+    ),
+]  # fmt: skip
+TaskLengthOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-length", min=8, help="Of data files: tokens per row that are read. Default: fits the data.",
+        show_default=False,
+    ),
+]  # fmt: skip
 WithRecipeOption = Annotated[
     str | None,
     typer.Option(

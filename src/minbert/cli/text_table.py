@@ -41,6 +41,9 @@ class TextTable(Table):
         widths = self.fit(rows, fixed, width)
         if widths:
             yield self.header_line(widths)
+        elif self.columns:
+            # the others stand before their values
+            yield Text(str(self.columns[0].header), "bold")
         for row in rows:
             yield from self.row_lines(console, row, widths) if widths else self.paragraph(row, fixed, width)
             yield from self.below(console, row, [i for i in everything if i not in fixed], width)
