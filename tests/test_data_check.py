@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,17 @@ from minbert.data.dataset import Dataset
 from minbert.data.leaks import find_split_leaks
 from minbert.data.metrics import score
 from minbert.data.text_keys import example_keys
+from minbert.encoder.hub import KNOWN
+from minbert.encoder.pretrained import save_backbone
 from minbert.errors import UserError
 from minbert.runs.events import Finished, Started
 from minbert.runs.predictions import read_dev_predictions
 from minbert.runs.run import start_run
 from minbert.runs.split_report import count_contradictions, count_unknown, suggest_max_length
+from minbert.training.auto_length import chosen_length, explain_lengths
 from minbert.training.planned_steps import planned_tasks
 from minbert.training.prepare import prepare
-from tests.tiny import tiny_tokenizer
+from tests.tiny import tiny_bert, tiny_config, tiny_tokenizer
 from tests.workbench import Minbert, demo_recipe, write_csv
 
 THAI = ["หนังเรื่องนี้สนุกมาก", "อาหารอร่อยและราคาถูก", "บริการแย่มาก", "ฉันไม่ชอบหนังสือเล่มนี้"]
@@ -174,8 +178,9 @@ def test_train_says_that_a_thai_file_needs_another_backbone(tiny: Path, tmp_path
     recipe = read_recipe(str(recipe_of(tmp_path, tiny, yes_no([f"{THAI[i % 4]} {i}" for i in range(60)]))))
     started = next(iter(start_run(recipe, tmp_path / "run")))
     assert isinstance(started, Started)
-    [warning] = started.warnings
+    warning = started.warnings[0]
     assert "does not know" in warning and "choose a backbone for this language" in warning
+    assert "--set backbone=bert-multilingual" in warning and "bert-multilingual" in KNOWN
 
 
 def test_unknown_tokens_are_counted_without_special_ones(tmp_path: Path, tiny: Path) -> None:
@@ -194,7 +199,7 @@ def test_labels_that_are_rare_or_missing(minbert: Minbert, tiny: Path, tmp_path:
     assert code == 1 and messages(report, "wrong") == ["films: no training row has the label never"]
     warnings = messages(report, "warning")
     assert "films: labels with fewer than 10 training rows: perhaps (9)" in warnings
-    assert "films: no dev row has the label perhaps, never" in warnings
+    assert "films: no dev row has any of the labels perhaps, never" in warnings
     assert report["splits"][0]["labels"] == {"no": 30, "yes": 30, "perhaps": 9, "never": 0}
 
 
@@ -242,9 +247,10 @@ def test_lengths_are_those_before_truncation(minbert: Minbert, tiny: Path, tmp_p
     train = report["splits"][0]
     assert [train[name] for name in ("median_tokens", "tokens_95", "tokens_99", "most_tokens")] == [5, 42, 42, 42]
     assert (train["max_length"], train["truncated"], train["suggested_max_length"]) == (16, 10, 48)
-    assert "films: 10% of the training rows are truncated at 16 tokens; set max_length = 48" in messages(
-        report, "warning"
-    )
+    assert (
+        "films: 10% of the training rows are truncated at 16 tokens; to read more: --set tasks.films.max_length=48"
+    ) in messages(report, "warning")
+    assert "truncated at" not in minbert("check", recipe, "--set", "tasks.films.max_length=48").out
 
 
 def test_max_length_is_suggested_where_many_are_cut_or_none_comes_near() -> None:
@@ -257,6 +263,49 @@ def test_max_length_is_suggested_where_many_are_cut_or_none_comes_near() -> None
     assert suggest_max_length(lengths, 400, 512) == 112
     # 5 % are not many
     assert suggest_max_length(np.array([10] * 95 + [100] * 5), 64, 512) is None
+
+
+def test_max_length_is_chosen_for_the_data_where_nobody_writes_it() -> None:
+    assert chosen_length([20] * 100, 512) == 128
+    assert chosen_length([20] * 95 + [1000] * 5, 512) == 128
+    assert chosen_length([20] * 90 + [150] * 10, 512) == 160
+    # above 256 only if the user says so; never above what the backbone reads
+    assert chosen_length([1000] * 100, 512) == 256
+    assert chosen_length([1000] * 100, 64) == 64
+
+
+def test_train_says_how_much_is_read_and_how_many_rows_are_longer(
+    minbert: Minbert, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = replace(tiny_config(), max_position_embeddings=512)
+    save_backbone(tmp_path / "tiny", tiny_bert(config=config), tiny_tokenizer(tmp_path / "tiny"))
+    words = " ".join(["word"] * 300)
+    write_csv(tmp_path / "long.csv", "review,liked", yes_no([f"{words} {i}" for i in range(40)]))
+    options = ("--set", f"backbone={tmp_path / 'tiny'}", "--set", "epoch_fraction=0.02")
+    said = minbert("train", "long.csv", "--out", "run", *options)
+    assert said.code == 0
+    assert "liked: at most 256 tokens of each row are read; 100% of the rows are longer and truncated" in said.err
+    assert "warning: liked: 100% of the training rows are truncated at 256 tokens" in said.err
+    assert "warning: liked: only 4 dev rows" in said.err
+    assert "max_length = 256" in (tmp_path / "run/tasks/liked.toml").read_text()
+    assert "--set tasks.liked.max_length=304" in said.err
+    said = minbert("train", "long.csv", "--out", "run2", *options, "--set", "tasks.liked.max_length=304")
+    assert said.code == 0 and "at most 304 tokens of each row are read; no row is longer" in said.err
+
+
+def test_a_recipe_with_stages_reads_128_tokens_where_nobody_writes_it(tiny: Path) -> None:
+    ready = prepare(demo_recipe(tiny))
+    assert {ready.model.task(name).max_length for name in ready.tasks} == {128}
+
+
+def test_the_share_of_longer_rows_in_words() -> None:
+    assert explain_lengths({"a": 128, "b": 256}, {"a": 0.004, "b": 0.34}) == [
+        "a: at most 128 tokens of each row are read; less than 1% of the rows are longer and truncated "
+        "(--set tasks.a.max_length=...)",
+        "b: at most 256 tokens of each row are read; 34% of the rows are longer and truncated "
+        "(--set tasks.b.max_length=...)",
+    ]
 
 
 @pytest.mark.parametrize(

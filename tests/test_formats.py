@@ -96,7 +96,7 @@ def test_the_same_predictions_make_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_an_unknown_ending_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="unknown kind of file"):
+    with pytest.raises(UserError, match="predictions are not written as"):
         write_predictions(
             tmp_path / "new" / "predictions.xls", read_task("sts"), dataset_of(["a"], ["b"]), np.array([1.0])
         )

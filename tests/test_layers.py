@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src/minbert"
 FILES = sorted(SOURCE.rglob("*.py"))
 # a package may import those above it
-ORDER = ["errors", "durations", "files", "config", "data", "encoder", "model", "inference", "training", "runs"]
-ORDER += ["comparison", "analysis", "report", "cli", "python", "__main__"]
+ORDER = ["errors", "plural", "durations", "files", "config", "data", "encoder", "model", "inference", "training"]
+ORDER += ["runs", "comparison", "analysis", "report", "cli", "python", "__main__"]
 READING_ORDER = ["config/task", "data/dataset", "data/tokenizer", "data/batch", "encoder/bert", "model/heads/linear"]
 READING_ORDER += ["model/multitask", "inference/predictor", "training/stages", "training/loop", "runs/run"]
 # everything may know the version; __init__.py is the front door, and opens it only when it is asked to

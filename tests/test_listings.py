@@ -82,7 +82,7 @@ def test_every_listing_is_also_json(command: str, minbert: Minbert) -> None:
 
 def test_a_run_is_listed_by_its_whole_path(minbert: Minbert, run: Path, narrow: None) -> None:
     said = minbert("runs", run.parent)
-    assert str(run) in said.out.splitlines()[0]
+    assert said.out.splitlines()[:2] == ["run", str(run)]
     assert "state finished" in said.out and "similarity" in words_of(said.out)
     assert json.loads(minbert("runs", run.parent, "--json").out)[0]["run"] == str(run)
 
@@ -137,6 +137,7 @@ def test_three_layouts() -> None:
         "b                            2",
     ]
     assert rendered(table, 24) == [
+        "name",
         "a-name-of-23-characters",
         "    rows 1,000",
         "    A description of",

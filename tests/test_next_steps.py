@@ -138,6 +138,45 @@ def test_a_last_part_that_several_recipes_have_is_a_question(minbert: Minbert) -
     assert "Row b2 has several recipes" in said.err and all(name in said.err for name in models)
 
 
+def test_a_directory_is_answered_with_a_file_in_it(minbert: Minbert, run: Path, tmp_path: Path) -> None:
+    said = minbert("check", run)
+    assert said.code == 2
+    assert "is a run, not a recipe" in said.err and f"Did you mean {run / 'recipe.toml'}?" in said.err
+    data = write_csv(tmp_path / "mine/reviews.csv", "text,label", [f"film {i},{i % 2}" for i in range(20)])
+    said = minbert("train", data.parent, "--out", tmp_path / "run")
+    assert said.code == 2 and "Name a file in it. It has reviews.csv." in said.err
+    assert minbert("init", data, "--out", tmp_path / "written").code == 0
+    said = minbert("train", tmp_path / "written", "--out", tmp_path / "run")
+    assert said.code == 2 and f"Did you mean {tmp_path / 'written/recipe.toml'}?" in said.err
+
+
+def test_an_unknown_recipe_is_no_reason_to_list_all_of_them(minbert: Minbert) -> None:
+    said = minbert("show", "xyzzy")
+    assert said.code == 2 and "There is no recipe 'xyzzy'." in said.err
+    assert "minbert recipes" in said.err and len(said.err.splitlines()) == 2
+    assert "Did you mean 'baseline'?" in minbert("show", "baselin").err
+
+
+def test_a_setting_of_a_task_that_the_recipe_does_not_have(minbert: Minbert, tmp_path: Path, tiny: Path) -> None:
+    data = write_csv(tmp_path / "reviews.csv", "text,label", [f"film {i},{i % 2}" for i in range(40)])
+    words = ("check", data, "--set", f"backbone={tiny}", "--set")
+    said = minbert(*words, "tasks.stars.head=mlp")
+    assert said.code == 2 and "there is no task 'stars'. Known: label." in said.err
+    assert "Did you mean 'label'?" in minbert(*words, "tasks.lable.head=linear").err
+    assert "Did you mean 'label'?" in minbert(*words, "tasks.lable.task.metric=f1").err
+
+
+@pytest.mark.parametrize("named", ["reviews.csv", "recipe.toml", "demo"])
+def test_the_metric_is_a_setting_of_the_task(named: str, minbert: Minbert, tmp_path: Path, tiny: Path) -> None:
+    data = write_csv(tmp_path / "reviews.csv", "text,sentiment", [f"film {i},{i % 2}" for i in range(40)])
+    assert minbert("init", data, "--out", tmp_path, "--force").code == 0
+    words = ("check", named if named == "demo" else tmp_path / named, "--set", f"backbone={tiny}", "--set")
+    said = minbert(*words, "tasks.sentiment.metric=macro_f1")
+    assert said.code == 2 and "--set tasks.sentiment.task.metric=..." in said.err
+    assert minbert(*words, "tasks.sentiment.task.metric=macro_f1").code == 0
+    assert "unknown metric 'macro'" in minbert(*words, "tasks.sentiment.task.metric=macro").err
+
+
 # ---- runs ---------------------------------------------------------------------------------------------
 
 
@@ -185,7 +224,8 @@ def test_several_tasks_on_one_text(minbert: Minbert, run: Path) -> None:
     assert shown[2].split() == ["similarity", f"{both['similarity']['score']:.2f}"]
     # of one text, only the task that reads one
     alone = json.loads(minbert("predict", run, "all", "A fine day.", "--json").out)
-    assert alone == json.loads(minbert("predict", run, "sentiment", "A fine day.", "--json").out)
+    assert alone == {"sentiment": json.loads(minbert("predict", run, "sentiment", "A fine day.", "--json").out)}
+    assert minbert("predict", run, "all", "A fine day.").out.splitlines()[1].startswith("sentiment  ")
     assert "reads 1 text, not 2" in minbert("predict", run, "paraphrase,sentiment", *pair).err
 
 

@@ -189,8 +189,8 @@ def outcome(value: float, low: float, high: float, constant: float, probe: float
             outcome(0.42, 0.25, 0.6, 0.33, 0.39, 31),
             "x is not clearly better than the constant answer and the untrained",
         ),
-        (outcome(0.42, 0.25, 0.6, 0.33, 0.39, 31), "31 dev rows are too few to tell"),
-        (outcome(1.0, 0.6, 1.0, 0.5, 1.0, 6), "These 6 dev rows are too easy to tell"),
+        (outcome(0.42, 0.25, 0.6, 0.33, 0.39, 31), "31 dev rows cannot tell"),
+        (outcome(1.0, 0.6, 1.0, 0.5, 1.0, 6), "6 dev rows cannot tell, because a control"),
     ],
 )
 def test_a_claim_goes_no_further_than_its_interval(

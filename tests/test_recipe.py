@@ -399,8 +399,8 @@ def test_a_bad_override_says_what_is_wrong(here: Path, override: str, reason: st
         ("seed = -1\n" + SST, "the recipe: 'seed' is at least 0"),
         ("", "the recipe: names no tasks"),
         ("tasks = []", "the recipe: names no tasks"),
-        ('["tasks"."a/b"]', "the recipe: 'a/b' is not a task name: use letters, digits, - and _, and not 'name'"),
-        ("[tasks.name]", "the recipe: 'name' is not a task name: use letters, digits, - and _, and not 'name'"),
+        ('["tasks"."a/b"]', "the recipe: 'a/b' cannot be the name of a task: use only letters, digits, - and _"),
+        ("[tasks.name]", "the recipe: 'name' cannot be the name of a task"),
         ("tasks = { sst = 3 }", "'tasks.sst' should be a table."),
         (SST + "batch_size = 0", "task 'sst': 'batch_size' is at least 1"),
         (SST + "max_length = 2", "task 'sst': 'max_length' is at least 8 tokens"),
@@ -471,7 +471,7 @@ def test_a_recipe_that_is_not_there_suggests_a_shipped_one(here: Path) -> None:
         read_recipe("baselin")
     assert caught.value.problem == "There is no recipe 'baselin'. Did you mean 'baseline'?"
     assert "minbert recipes" in caught.value.next_step
-    assert refusal('extends = "nowhere.toml"').startswith("There is no recipe 'nowhere.toml'. ")
+    assert refusal('extends = "nowhere.toml"').startswith("There is no recipe 'nowhere.toml'.")
 
 
 def test_a_mistake_in_a_shipped_recipe_names_the_recipe() -> None:

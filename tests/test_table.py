@@ -19,7 +19,7 @@ from minbert.config.task import Files, Task, read_task
 from minbert.data.dataset import Dataset, read_dataset, read_rows
 from minbert.data.labels import balanced_weights, infer_labels
 from minbert.data.readers import format_of, read_columns
-from minbert.data.rejects import BadRows
+from minbert.data.rejects import BadRows, read_all
 from minbert.data.source import DataSource
 from minbert.errors import UserError
 
@@ -361,9 +361,11 @@ def test_scores_of_a_csv_are_checked_as_numbers(tmp_path: Path) -> None:
 def test_a_long_list_of_bad_rows_is_cut_and_counted(tmp_path: Path) -> None:
     path = file_of(tmp_path, "review,stars\n" + "x,9\n" * 40)
     lines = refusal(path, stars()).problem.split("\n")
-    assert len(lines) == 16 and lines[-1] == "... and 25 more bad rows; `minbert check` lists them all."
+    assert len(lines) == 16 and lines[-1] == "... and 25 more bad rows."
     rejects = read_rows(path, stars())[1]
     assert len(BadRows(rejects[:15]).problem.split("\n")) == 15
+    with pytest.raises(BadRows, match="and 25 more bad rows; `minbert check` lists them all"):
+        read_all(lambda path: read_dataset(path, stars()), [path])
 
 
 def test_a_huge_bad_value_does_not_fill_the_screen(tmp_path: Path) -> None:

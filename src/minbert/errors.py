@@ -24,11 +24,18 @@ def short_path(path: Path) -> str:
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
+def closest(word: str, known: Iterable[str]) -> str:
+    """The known word that was probably meant; else nothing."""
+    known = list(known)
+    # another spelling of the same word is closer than any other word
+    same = [each for each in known if each.lower() == word.lower()]
+    return next(iter(same or get_close_matches(word, known, n=1)), "")
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A sentence that names the closest known word, or lists all of them."""
     known = sorted(known)
-    # another spelling of the same word is closer than any other word
-    close = [each for each in known if each.lower() == word.lower()] or get_close_matches(word, known, n=1)
+    close = closest(word, known)
     if close:
-        return f"Did you mean '{close[0]}'?"
+        return f"Did you mean '{close}'?"
     return f"Known: {', '.join(known)}." if known else "None are known."

@@ -24,6 +24,8 @@ class DataReport:
     planned: list[PlannedTask]
     # what is wrong first
     findings: list[Finding]
+    # by task: the rows that are not used, with file, line and reason
+    skipped: dict[str, list[str]]
 
     @property
     def wrong(self) -> bool:
@@ -45,7 +47,13 @@ def check_recipe(recipe: Recipe, source: DataSource = DEFAULT_SOURCE) -> DataRep
         ready.setup.steps,
         planned,
         [*found.findings, *(finding for each in planned for finding in plan_findings(each))],
+        skipped_rows(ready),
     )
+
+
+def skipped_rows(ready: Prepared) -> dict[str, list[str]]:
+    found = {name: [*split.dataset.skipped, *ready.dev[name].dataset.skipped] for name, split in ready.train.items()}
+    return {name: [str(row) for row in rows] for name, rows in found.items() if rows}
 
 
 def leaked_lines(ready: Prepared, name: str, leaked_N: RowMask) -> list[int]:

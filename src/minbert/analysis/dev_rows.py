@@ -55,7 +55,7 @@ def describe_rows(predictions: DevPredictions, in_training_N: Array | None = Non
     ordinal = is_ordinal(task)
     columns = zip(zip(*predictions.texts, strict=True), words, predictions.labels.tolist(), predicted, strict=True)
     return [
-        DevRow(texts, row, gold, prediction, overlap, similarity, known, ordinal, long_above, task.max_length)
+        DevRow(texts, row, gold, prediction, overlap, similarity, known, ordinal, long_above, task.most_tokens)
         for (texts, row, gold, prediction), overlap, similarity, known in zip(
             columns, overlaps, similarities, in_training, strict=True
         )

@@ -19,6 +19,7 @@ from minbert.cli.options import (
     TextOption,
 )
 from minbert.errors import UserError
+from minbert.plural import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +62,7 @@ def check(
     except BadRows as bad:
         for reject in bad.rejects:
             console.print(str(reject), markup=False, soft_wrap=True)
-        raise UserError(f"{len(bad.rejects):,} bad rows.", bad.next_step) from None
+        raise UserError(f"{plural(len(bad.rejects), 'bad row')}.", bad.next_step) from None
     if as_json:
         typer.echo(json.dumps(asdict(report), indent=2))
     else:
@@ -77,10 +78,12 @@ def show_data_report(report: "DataReport") -> None:
     for train, dev in zip(report.splits[::2], report.splits[1::2], strict=True):
         enough = max(train.suggested_max_length or train.max_length, dev.suggested_max_length or dev.max_length)
         if enough < train.max_length:
-            console.print(f"max_length = {enough} would be enough for {train.task}.")
+            console.print(f"--set tasks.{train.task}.max_length={enough} would be enough for {train.task}.")
     for split in report.splits:
-        console.print(f"[bold]{split.task}[/] {split.split} labels: {label_shares(split)}")
+        show_items(f"[bold]{split.task}[/] {split.split} labels:", label_shares(split))
     console.print()
+    for name, skipped in report.skipped.items():
+        show_skipped(name, skipped)
     leaks = [leak for leak in report.leaks if leak.examples or leak.texts]
     if leaks:
         console.print(leak_table(leaks))
@@ -91,7 +94,11 @@ def show_data_report(report: "DataReport") -> None:
         style = "bold red" if finding.severity == "wrong" else "yellow"
         console.print(f"[{style}]{finding.severity}:[/] {escape_markup(finding.message)}")
     wrong = sum(finding.severity == "wrong" for finding in report.findings)
-    verdict = f"Correct {wrong} of these before training" if wrong else "The recipe and its data are valid"
+    verdict = "The recipe and its data are valid"
+    if wrong:
+        verdict = (
+            f"{plural(wrong, 'finding')} above {'is' if wrong == 1 else 'are'} wrong: correct the data before training"
+        )
     console.print(f"{verdict}. Training takes {report.steps:,} steps.")
 
 
@@ -124,12 +131,35 @@ def token_table(splits: "Sequence[SplitReport]") -> "Table":
     return made
 
 
-def label_shares(split: "SplitReport", most: int = 12) -> str:
+def label_shares(split: "SplitReport", most: int = 12) -> list[str]:
     """The most frequent labels with their fractions, or all fifths of the score range."""
     ranked = sorted(split.balance.items(), key=lambda each: -each[1])[:most]
     shown = split.balance.items() if len(split.balance) <= most else ranked
-    more = f"  and {len(split.balance) - most} more" if len(split.balance) > most else ""
-    return "  ".join(f"{escape_markup(label)} {fraction:.1%}" for label, fraction in shown) + more
+    more = [f"and {len(split.balance) - most} more"] if len(split.balance) > most else []
+    return [*(f"{escape_markup(label)} {fraction:.1%}" for label, fraction in shown), *more]
+
+
+def show_items(title: str, items: "Sequence[str]") -> None:
+    """The items after a title, in lines that break between items."""
+    from rich.text import Text
+
+    width, line = console.options.max_width, title
+    for item in items:
+        longer = f"{line}{' ' if line == title else '  '}{item}"
+        if line != title and Text.from_markup(longer, emoji=False).cell_len > width:
+            console.print(line, soft_wrap=True)
+            longer = f"    {item}"
+        line = longer
+    console.print(line, soft_wrap=True)
+
+
+def show_skipped(name: str, skipped: "Sequence[str]", most: int = 15) -> None:
+    console.print(f"[bold]{escape_markup(name)}[/]: {plural(len(skipped), 'row')} skipped")
+    for row in skipped[:most]:
+        console.print(f"  {row}", markup=False, soft_wrap=True)
+    if len(skipped) > most:
+        console.print(f"  ... and {len(skipped) - most:,} more; --json lists them all")
+    console.print()
 
 
 def leak_table(leaks: "Sequence[TaskLeak]") -> "Table":

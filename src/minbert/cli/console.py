@@ -37,9 +37,10 @@ class WholeLines(Console):
         return found
 
 
-console = WholeLines(highlight=False)
+# without emoji: `:100:` in a file name or a label is not a code for one
+console = WholeLines(highlight=False, emoji=False)
 # in a notebook, plain lines: a bar would need ipywidgets
-stderr = Console(stderr=True, highlight=False, soft_wrap=True, force_jupyter=False)
+stderr = Console(stderr=True, highlight=False, soft_wrap=True, force_jupyter=False, emoji=False)
 
 
 def show_error(error: UserError) -> None:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from minbert.cli.console import console, escape_markup
 from minbert.errors import UserError, short_path
+from minbert.plural import plural
 
 if TYPE_CHECKING:
     from minbert.config.recipe import Recipe
-    from minbert.data.infer_task import FoundData, FoundTask
+    from minbert.data.infer_task import ColumnChoice, FoundData, FoundTask
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,18 @@ class DataFlags:
     task: str | None = None
     # a recipe whose settings are used for the tasks of the files
     recipe: str | None = None
+    metric: str | None = None
+    max_length: int | None = None
 
     def given(self) -> list[str]:
-        return [f"--{name}" for name, value in vars(self).items() if value]
+        return [f"--{name.replace('_', '-')}" for name, value in vars(self).items() if value]
+
+    @property
+    def columns(self) -> "ColumnChoice":
+        from minbert.data.infer_task import ColumnChoice
+
+        text = tuple(name for each in self.text or () for name in split_names(each))
+        return ColumnChoice(text, tuple(self.label or ()), self.kind or "", self.task or "")
 
 
 def choose_recipe(
@@ -91,15 +101,33 @@ def is_data_file(given: str) -> bool:
 
 
 def find_tasks(given: Sequence[str], flags: DataFlags, stdin_copy: Path | None) -> "list[FoundData]":
-    from minbert.data.infer_task import ColumnChoice, infer_tasks
+    from minbert.data.infer_task import infer_tasks
     from minbert.data.standard_input import store_standard_input
 
     if list(given).count("-") > 1:
         raise UserError("Standard input can be read once.", "Name '-' once.")
-    text = tuple(name for each in flags.text or () for name in split_names(each))
-    choice = ColumnChoice(text, tuple(flags.label or ()), flags.kind or "", flags.task or "")
     paths = [store_standard_input(sys.stdin.buffer, stdin_copy) if each == "-" else Path(each) for each in given]
-    return infer_tasks(paths, choice)
+    found = infer_tasks(paths, flags.columns)
+    set_metric([task for data in found for task in data.tasks], flags.metric)
+    if flags.max_length is not None:
+        for task in (task for data in found for task in data.tasks):
+            task.settings["max_length"], task.reasons["max_length"] = flags.max_length, "named by --max-length"
+    return found
+
+
+def set_metric(tasks: "Sequence[FoundTask]", metric: str | None) -> None:
+    """--metric for the tasks that have it; the others keep their own."""
+    from minbert.config.task import TASK_METRICS
+
+    if metric is None:
+        return
+    fitting = [task for task in tasks if metric in TASK_METRICS[task.settings["kind"]]]
+    if not fitting:
+        kinds = dict.fromkeys(task.settings["kind"] for task in tasks)
+        known = "; ".join(f"kind {kind}: {', '.join(TASK_METRICS[kind])}" for kind in kinds)
+        raise UserError(f"--metric {metric}: no task of these files has this metric.", f"Choose one of: {known}.")
+    for task in fitting:
+        task.settings["metric"], task.reasons["metric"] = metric, "named by --metric"
 
 
 def split_names(given: str) -> list[str]:
@@ -112,7 +140,9 @@ def show_found(found: "Sequence[FoundData]") -> None:
     for data in found:
         for role, profile in data.profiles.items():
             where = escape_markup(short_path(profile.path))
-            console.print(f"[bold]{where}[/] ({role}): {profile.rows:,} rows, {escape_markup(profile.description)}")
+            console.print(
+                f"[bold]{where}[/] ({role}): {plural(profile.rows, 'row')}, {escape_markup(profile.description)}"
+            )
         for task in data.tasks:
             console.print(f"  task [bold]{escape_markup(task.name)}[/]")
             for line in reason_lines(task):
@@ -130,4 +160,9 @@ def shown(value: Any, most: int = 8) -> str:
     if not isinstance(value, list):
         return str(value)
     cut = f", ... ({len(value)} of them)" if len(value) > most else ""
-    return ", ".join(f"{each:g}" if isinstance(each, float) else str(each) for each in value[:most]) + cut
+    return ", ".join(shown_value(each) for each in value[:most]) + cut
+
+
+def shown_value(value: Any) -> str:
+    """As predictions show it: true, not Python's True."""
+    return f"{value:g}" if isinstance(value, float) else str(value).lower() if isinstance(value, bool) else str(value)

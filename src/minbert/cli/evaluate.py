@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from minbert.cli.console import console, progress_bar, text_table
+from minbert.cli.console import (
+    console,
+    escape_markup,
+    progress_bar,
+    shell_path,
+    show_hint,
+    text_table,
+)
 from minbert.cli.options import (
     DataOption,
     DataRootOption,
@@ -16,7 +23,9 @@ from minbert.cli.options import (
     SkipBadRowsOption,
 )
 from minbert.cli.outcome_table import show_task_outcomes
+from minbert.cli.unfinished import warn_if_unfinished
 from minbert.errors import UserError
+from minbert.plural import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,6 +35,7 @@ if TYPE_CHECKING:
 
     from minbert.config.task import Task
     from minbert.data.dataset import Dataset
+    from minbert.data.source import DataSource
     from minbert.inference.predictor import Predictor
     from minbert.runs.events import Scores
     from minbert.runs.outcomes import TaskOutcome
@@ -50,27 +60,44 @@ def evaluate(
     from minbert.data.overall_score import overall
     from minbert.data.source import DataSource
     from minbert.inference.predictor import load_predictor
-    from minbert.runs.directory import declared_overall, dev_rows
+    from minbert.runs.directory import declared_overall
+    from minbert.runs.trained_rows import count_trained_rows
 
     files = dict(split_data_option(option) for option in data or [])
-    predictor = load_predictor(run, precision)
-    for name in files:
-        predictor.task(name)
-    tasks = {name: task for name, task in predictor.tasks.items() if not files or name in files}
-    source = DataSource(data_root, skip_bad_rows)
-    datasets = {
+    predictor, source = load_predictor(run, precision), DataSource(data_root, skip_bad_rows)
+    tasks = chosen_for_evaluation(predictor, list(files))
+    datasets = labeled_rows(run, tasks, files, source)
+    warn_if_unfinished(run, "The constant answer and the untrained backbone are not known yet.")
+    scores, outcomes = evaluate_rows(run, predictor, tasks, datasets)
+    total = overall(scores, tasks, declared_overall(run))
+    trained = count_trained_rows(run, tasks, {name: datasets[name] for name in files}, source)
+    if as_json:
+        records = {name: each.as_record() for name, each in outcomes.items()}
+        found = {"tasks": scores, "overall": total, "outcomes": records, "trained_rows": trained}
+        typer.echo(json.dumps(found, indent=2))
+        return
+    show_task_outcomes(outcomes, total)
+    for name, count in trained.items():
+        show_trained_rows(run, name, count, len(datasets[name]))
+    console.print()
+    console.print(metric_table(scores, total, tasks, datasets))
+
+
+def chosen_for_evaluation(predictor: "Predictor", names: list[str]) -> "dict[str, Task]":
+    """The tasks of these names; without names, all of the model."""
+    return {name: predictor.task(name) for name in names or predictor.tasks}
+
+
+def labeled_rows(
+    run: Path, tasks: "Mapping[str, Task]", files: "Mapping[str, str]", source: "DataSource"
+) -> "dict[str, Dataset]":
+    """The rows of the files that are named; without a file, the dev rows of the run."""
+    from minbert.runs.directory import dev_rows
+
+    return {
         name: source.read_file(Path(files[name]), task) if name in files else dev_rows(run, task, source)
         for name, task in tasks.items()
     }
-    scores, outcomes = evaluate_rows(run, predictor, tasks, datasets)
-    total = overall(scores, tasks, declared_overall(run))
-    if as_json:
-        records = {name: each.as_record() for name, each in outcomes.items()}
-        typer.echo(json.dumps({"tasks": scores, "overall": total, "outcomes": records}, indent=2))
-        return
-    show_task_outcomes(outcomes, total)
-    console.print()
-    console.print(metric_table(scores, total, {name: len(dataset) for name, dataset in datasets.items()}))
 
 
 def evaluate_rows(
@@ -96,15 +123,36 @@ def evaluate_rows(
     return scores, outcomes
 
 
-def metric_table(scores: "Scores", overall: float, rows: "Mapping[str, int]") -> "Table":
+def show_trained_rows(run: Path, name: str, trained: int, rows: int) -> None:
+    console.print(
+        f"[bold red]{escape_markup(name)}: the model was trained on {trained:,} of these {plural(rows, 'row')}, so its "
+        "score is too good.[/]"
+    )
+    show_hint(f"On the rows that were set aside:  minbert evaluate {shell_path(run)}")
+
+
+def metric_table(
+    scores: "Scores", overall: float, tasks: "Mapping[str, Task]", datasets: "Mapping[str, Dataset]"
+) -> "Table":
     """All metrics, the main metric of each task first."""
     made = text_table("task", "rows", "metric", "score", right=("rows", "score"))
     for name, metrics in scores.items():
-        for i, (metric, value) in enumerate(metrics.items()):
-            task, count, style = (name, f"{rows[name]:,}", "bold") if i == 0 else ("", "", "dim")
-            made.add_row(task, count, f"[{style}]{metric}[/]", f"[{style}]{value:.4f}[/]")
+        shown = {metric_label(tasks[name], metric): value for metric, value in metrics.items()}
+        if len(tasks[name].labels) > 2 and tasks[name].metric != "f1":
+            # the mean over the labels, which macro_f1 is already
+            del shown["f1 (macro)"]
+        for i, (metric, value) in enumerate(shown.items()):
+            task, count, style = (name, f"{len(datasets[name]):,}", "bold") if i == 0 else ("", "", "dim")
+            made.add_row(task, count, f"[{style}]{escape_markup(metric)}[/]", f"[{style}]{value:.4f}[/]")
     made.add_row("overall", "", "", f"[bold]{overall:.4f}[/]")
     return made
+
+
+def metric_label(task: "Task", metric: str) -> str:
+    """With two labels, f1, precision and recall are those of the second; with more, means over the labels."""
+    if metric not in ("f1", "precision", "recall"):
+        return metric
+    return f"{metric} ({task.display_labels[1] if len(task.labels) == 2 else 'macro'})"
 
 
 def watch_evaluation(scoring: "Scoring") -> "Scores":

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # what a task may have beside what was found
 TASK_SETTINGS = """\
 # metric = "{metric}"
-# max_length = 128          # tokens per example; `minbert check` shows how long the texts are
+# max_length = 256          # tokens per example; `minbert check` shows how long the texts are
 """
 
 

@@ -45,6 +45,20 @@ TaskNameOption = Annotated[
         "--task", metavar="NAME", help="Of data files: the task's name. Default: its label column.", show_default=False
     ),
 ]
+MetricOption = Annotated[
+    str | None,
+    typer.Option(
+        "--metric", help="Of data files: main metric, such as macro_f1 or spearman. It decides which model is kept.",
+        show_default=False,
+    ),
+]  # fmt: skip
+TaskLengthOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-length", min=8, help="Of data files: tokens per row that are read. Default: fits the data.",
+        show_default=False,
+    ),
+]  # fmt: skip
 WithRecipeOption = Annotated[
     str | None,
     typer.Option(
@@ -207,8 +221,18 @@ SecondTextArgument = Annotated[
 ]
 InputOption = Annotated[
     Path | None,
-    typer.Option("--input", help="csv, tsv, jsonl, json, parquet or xlsx file with the task's text columns."),
+    typer.Option(
+        "--input",
+        help="csv, tsv, jsonl, json, parquet or xlsx file with the task's text columns; - for standard input.",
+    ),
 ]
+PredictColumnOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--text", metavar="COLUMN", help="Of --input: the text column, if its name is not the task's; twice for pairs.",
+        show_default=False,
+    ),
+]  # fmt: skip
 OutputOption = Annotated[
     Path | None, typer.Option("--output", help="File for the predictions; its suffix sets the format.")
 ]

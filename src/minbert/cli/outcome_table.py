@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from minbert.cli.console import console, escape_markup, text_table
 from minbert.cli.text_table import TextTable
+from minbert.plural import plural
 
 if TYPE_CHECKING:
     from minbert.runs.outcomes import TaskOutcome
@@ -21,7 +22,7 @@ def control_table(outcomes: "Mapping[str, TaskOutcome]", overall: float) -> Text
     numbers = ("constant", "untrained", "this model", "rows", *more)
     made = text_table("task", "metric", *numbers, right=numbers)
     for name, each in outcomes.items():
-        value = f"[bold]{each.value:.3f}[/] [dim]{each.low:.3f}-{each.high:.3f}[/]"
+        value = f"[bold]{each.value:.3f}[/] [dim]{each.low:.3f} to {each.high:.3f}[/]"
         controls = ["" if other is None else f"{other:.3f}" for other in (each.constant, each.probe)]
         test = ["" if each.test is None else f"{each.test:.3f}"] if tested else []
         counts = [f"{each.rows:,}", *([f"{each.seconds:,.0f}"] if timed else [])]
@@ -40,8 +41,9 @@ def show_task_outcomes(outcomes: "Mapping[str, TaskOutcome]", overall: float) ->
             others = " and ".join(each.not_beaten)
             console.print(f"[bold red]{task} does not beat {others}.[/] {outcome_advice(each)}")
         elif each.unclear:
-            others = f"{' and '.join(each.unclear)}:[/] the interval includes {'their scores' if len(each.unclear) > 1 else 'its score'}"
-            console.print(f"[yellow]{task} is not clearly better than {others}. {outcome_advice(each)}")
+            others, scores = " and ".join(each.unclear), "scores" if len(each.unclear) > 1 else "score"
+            said = f"[yellow]{task} is not clearly better than {others}[/] (the interval includes the {scores})."
+            console.print(f"{said} {outcome_advice(each)}")
 
 
 def outcome_advice(outcome: "TaskOutcome") -> str:
@@ -50,7 +52,9 @@ def outcome_advice(outcome: "TaskOutcome") -> str:
 
     best = 0.0 if direction(outcome.metric) < 0 else 1.0
     if any(abs(other - best) < 1e-9 for other in outcome.controls.values()):
-        return f"These {outcome.rows:,} dev rows are too easy to tell: measure on more, or harder, ones."
+        return (
+            f"{plural(outcome.rows, 'dev row')} cannot tell, because a control is right on all: measure on harder ones."
+        )
     if outcome.rows < ENOUGH_ROWS:
-        return f"{outcome.rows:,} dev rows are too few to tell: measure on more."
+        return f"{plural(outcome.rows, 'dev row')} cannot tell: measure on more."
     return "More labeled rows help most; `minbert check` finds problems in those that there are."

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from minbert.cli.console import console, escape_markup, stderr, text_table
-from minbert.cli.file_progress import watch_file
+from minbert.cli.console import console, escape_markup, text_table
 from minbert.cli.options import (
     AcceptRejectsOption,
     ForceOption,
@@ -16,6 +15,7 @@ from minbert.cli.options import (
     JsonOption,
     OutputOption,
     PrecisionOption,
+    PredictColumnOption,
     ResumeFileOption,
     RunArgument,
     SecondTextArgument,
@@ -23,21 +23,18 @@ from minbert.cli.options import (
     TasksOption,
     TextArgument,
 )
+from minbert.cli.predict_file import FileFlags, means_all, predict_whole_file
+from minbert.cli.unfinished import warn_if_unfinished
 from minbert.errors import UserError
+from minbert.plural import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rich.table import Table
 
-    from minbert.inference.predict_file import FilePrediction
+    from minbert.config.recipe import Precision
     from minbert.inference.predictor import Prediction, Predictor
-    from minbert.inference.resumable_job import Progress
-
-# some rows were rejected; 2 is an error, as everywhere
-EXIT_WITH_REJECTS = 3
-# in place of a task: all that read as many texts as are given
-ALL_TASKS = "all"
 
 
 def predict(
@@ -47,6 +44,7 @@ def predict(
     text2: SecondTextArgument = None,
     input_: InputOption = None,
     output: OutputOption = None,
+    text_column: PredictColumnOption = None,
     tasks: TasksOption = None,
     format_: FormatOption = "auto",
     precision: PrecisionOption = "auto",
@@ -67,18 +65,14 @@ def predict(
       minbert predict runs/demo sentiment --input reviews.csv --output predictions.parquet
       minbert predict runs/mail --tasks spam,topic --input mails.jsonl --output predictions.jsonl
     """
-    from minbert.inference.predictor import load_predictor
-
     names = task_names(task, tasks)
-    texts = check_texts_or_files(task, [each for each in (text, text2) if each is not None], input_, output)
+    texts = [each for each in (text, text2) if each is not None]
+    check_texts_or_files(task, texts, input_, output, text_column)
     if input_ is None or output is None:
-        predict_texts(load_predictor(run, precision), names, texts, as_json)
-        return
-    check_paths(input_, output, format_)
-    model = load_predictor(run, precision)
-    names = chosen_tasks(model, names)
-    bulk = model.bulk(names, input_, output, output_format=format_, resume=resume, force=force)
-    predict_file(bulk, skip_bad_rows, as_json)
+        predict_texts(run, names, texts, precision, as_json)
+    else:
+        flags = FileFlags(text_column, format_, precision, skip_bad_rows, as_json, resume, force)
+        predict_whole_file(run, names, input_, output, flags)
 
 
 def task_names(task: str | None, tasks: str | None) -> list[str]:
@@ -87,72 +81,55 @@ def task_names(task: str | None, tasks: str | None) -> list[str]:
     return [name.strip() for name in (tasks or task or "").split(",")]
 
 
-def chosen_tasks(predictor: "Predictor", names: list[str], texts: int | None = None) -> list[str]:
+def chosen_tasks(predictor: "Predictor", names: list[str], texts: int) -> list[str]:
     """The tasks of these names; `all` are those of the model that read as many texts as there are."""
-    if names != [ALL_TASKS] or ALL_TASKS in predictor.tasks:
+    if not means_all(predictor, names):
         return names
-    found = [name for name, task in predictor.tasks.items() if texts in (None, len(task.text))]
+    found = [name for name, task in predictor.tasks.items() if len(task.text) == texts]
     if not found:
-        raise UserError(f"No task of this model reads {texts} text{'s' * (texts != 1)}.")
+        raise UserError(
+            f"No task of this model reads {plural(texts, 'text')}.",
+            f"Its tasks read {' and '.join(plural(n, 'text') for n in text_counts(predictor))}.",
+        )
     return found
 
 
-def check_texts_or_files(task: str | None, texts: list[str], input_: Path | None, output: Path | None) -> list[str]:
+def text_counts(predictor: "Predictor") -> list[int]:
+    return sorted({len(task.text) for task in predictor.tasks.values()})
+
+
+def check_texts_or_files(
+    task: str | None, texts: list[str], input_: Path | None, output: Path | None, text_column: list[str] | None
+) -> None:
     """Either texts for one task, or both files."""
     files = [path for path in (input_, output) if path is not None]
     if any(not text.strip() for text in texts):
         raise UserError("The text is empty.", 'Write it in quotes: minbert predict RUN TASK "A fine day."')
-    if (task is not None and texts and not files) or (not texts and len(files) == 2):
-        return texts
-    raise UserError("Give either a text, or --input and --output.", "`minbert predict --help` shows examples of both.")
+    if text_column and input_ is None:
+        raise UserError("--text names a column of --input.", "Give a text without it, or --input and --output.")
+    if not ((task is not None and texts and not files) or (not texts and len(files) == 2)):
+        raise UserError(
+            "Give either a text, or --input and --output.", "`minbert predict --help` shows examples of both."
+        )
 
 
-def check_paths(input_: Path, output: Path, format_: str) -> None:
-    """Find wrong paths before the model is loaded."""
-    from minbert.data.readers import format_of
-    from minbert.inference.formats import output_format_of
-    from minbert.inference.resumable_job import check_output
+def predict_texts(run: Path, names: list[str], texts: list[str], precision: "Precision", as_json: bool) -> None:
+    from minbert.inference.predictor import load_predictor
 
-    check_output(input_, output)
-    format_of(input_)
-    if format_ == "auto":
-        output_format_of(output)
-
-
-def predict_file(bulk: "FilePrediction", skip_bad_rows: bool, as_json: bool) -> None:
-    done = watch_file(bulk)
-    show_file_counts(done, bulk.output, as_json)
-    if done.rejected and not skip_bad_rows:
-        raise typer.Exit(EXIT_WITH_REJECTS)
-
-
-def show_file_counts(done: "Progress", output: Path, as_json: bool) -> None:
-    from minbert.inference.resumable_job import rejects_of
-
-    rejects = rejects_of(output)
-    if as_json:
-        files = {"output": str(output), "rejects": str(rejects) if done.rejected else None}
-        counts = {"rows": done.rows, "written": done.written, "rejected": done.rejected, "truncated": done.truncated}
-        typer.echo(json.dumps(counts | files))
-        return
-    stderr.print(f"{done.rows:,} rows: {done.written:,} predictions in {output}", markup=False)
-    if done.truncated:
-        stderr.print(f"{done.truncated:,} with truncated texts (see column 'truncated')")
-    if done.rejected:
-        stderr.print(f"{done.rejected:,} rejected, with line and reason in {rejects}", markup=False)
-
-
-def predict_texts(predictor: "Predictor", names: list[str], texts: list[str], as_json: bool) -> None:
+    predictor = load_predictor(run, precision)
+    warn_if_unfinished(run)
     tasks = chosen_tasks(predictor, names, len(texts))
     for task in tasks:
         expected = len(predictor.task(task).text)
         if len(texts) != expected:
-            raise UserError(f"Task '{task}' reads {expected} text{'s' * (expected > 1)}, not {len(texts)}.")
+            raise UserError(f"Task '{task}' reads {plural(expected, 'text')}, not {len(texts)}.")
     found = {task: predictor.predict(task, [texts])[0] for task in tasks}
+    # `all` names each task, however many there are
+    by_task = len(tasks) > 1 or means_all(predictor, names)
     if as_json:
         fields = {task: prediction_fields(prediction) for task, prediction in found.items()}
-        typer.echo(json.dumps(fields if len(tasks) > 1 else fields[tasks[0]], ensure_ascii=False))
-    elif len(tasks) > 1:
+        typer.echo(json.dumps(fields if by_task else fields[tasks[0]], ensure_ascii=False))
+    elif by_task:
         console.print(answer_table(found))
     else:
         show_prediction(found[tasks[0]])

@@ -29,7 +29,7 @@ class TextTable(Table):
             yield line
 
     def lines(self, console: Console, width: int) -> Iterator[Text]:
-        rows = [[Text.from_markup(str(cell)) for cell in row] for row in zip(*self._cells(), strict=True)]
+        rows = [[Text.from_markup(str(cell), emoji=False) for cell in row] for row in zip(*self._cells(), strict=True)]
         everything = list(range(len(self.columns)))
         fixed = [i for i in everything if self.columns[i].no_wrap]
         widths = self.fit(rows, everything, width)
@@ -41,6 +41,9 @@ class TextTable(Table):
         widths = self.fit(rows, fixed, width)
         if widths:
             yield self.header_line(widths)
+        elif self.columns:
+            # the others stand before their values
+            yield Text(str(self.columns[0].header), "bold")
         for row in rows:
             yield from self.row_lines(console, row, widths) if widths else self.paragraph(row, fixed, width)
             yield from self.below(console, row, [i for i in everything if i not in fixed], width)

@@ -17,6 +17,7 @@ from minbert.cli.options import (
     KeepOption,
     KindOption,
     LabelOption,
+    MetricOption,
     ProfileOption,
     RecipeOrFilesArgument,
     ResumeRunOption,
@@ -26,6 +27,7 @@ from minbert.cli.options import (
     SetOption,
     SkipBadRowsOption,
     StrictOption,
+    TaskLengthOption,
     TaskNameOption,
     TextOption,
     TrainOutOption,
@@ -34,9 +36,11 @@ from minbert.cli.options import (
 from minbert.cli.outcome_table import show_task_outcomes
 from minbert.cli.training_progress import watch_training
 from minbert.errors import UserError
+from minbert.plural import plural
 
 if TYPE_CHECKING:
     from minbert.config.recipe import Recipe
+    from minbert.data.source import DataSource
     from minbert.runs.events import Event, Finished
 
 
@@ -48,6 +52,8 @@ def train(
     kind: KindOption = None,
     task: TaskNameOption = None,
     recipe: WithRecipeOption = None,
+    metric: MetricOption = None,
+    max_length: TaskLengthOption = None,
     data_root: DataRootOption = None,
     set_: SetOption = None,
     seed: SeedOption = None,
@@ -71,15 +77,23 @@ def train(
       minbert train reviews.csv --out runs/stars --budget 10m
       minbert train baseline --data-root data --out runs/baseline
     """
-    from minbert.data.source import DataSource
-
     overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
-    chosen = choose_recipe(given, DataFlags(text, label, kind, task, recipe), overrides, stdin_for=out)
+    flags = DataFlags(text, label, kind, task, recipe, metric, max_length)
+    chosen = choose_recipe(given, flags, overrides, stdin_for=out)
+    show_start(given, chosen)
+    begin = run_starter(chosen, out, budget, resume, force, strict)
+    train_to_end(out, partial(begin, source=data_source(data_root, skip_bad_rows), profile=profile), (save_every, keep))
+
+
+def show_start(given: list[str], chosen: "Recipe") -> None:
     names = escape_markup(", ".join(given))
     console.print(f"[bold]{names}[/] on {escape_markup(chosen.backbone)}: {', '.join(chosen.tasks)}")
-    begin = run_starter(chosen, out, budget, resume, force, strict)
-    begin = partial(begin, source=DataSource(data_root, skip_bad_rows), profile=profile)
-    train_to_end(out, begin, (save_every, keep))
+
+
+def data_source(root: Path | None, skip_bad_rows: bool) -> "DataSource":
+    from minbert.data.source import DataSource
+
+    return DataSource(root, skip_bad_rows)
 
 
 def run_starter(
@@ -136,10 +150,13 @@ def show_finished(out: Path, finished: "Finished") -> None:
     show_task_outcomes(finished.outcomes, finished.overall)
     for line in leak_lines(finished):
         console.print(line, markup=False)
-    where = shell_path(out)
-    name, task = next(iter(read_run(out)["recipe"]["tasks"].items()))
-    texts = " ".join(['"..."'] * len(task["task"]["text"]))
+    where, tasks = shell_path(out), read_run(out)["recipe"]["tasks"]
+    reads = {name: len(task["task"]["text"]) for name, task in tasks.items() if name in finished.scores}
+    name, count = next(iter(reads.items()))
+    texts = " ".join(['"..."'] * count)
     show_hint(f"The model is in {where}. Try it:\n  minbert predict {where} {name} {texts}")
+    if list(reads.values()).count(count) > 1:
+        show_hint(f"  minbert predict {where} all {texts}")
 
 
 def leak_lines(finished: "Finished") -> "Iterator[str]":
@@ -147,7 +164,7 @@ def leak_lines(finished: "Finished") -> "Iterator[str]":
     for name, rows in finished.leaked.items():
         metric, value = next(iter(finished.scores[name].items()))
         if name in finished.without_leaks:
-            without = f"without {rows:,} leaked rows {finished.without_leaks[name][metric]:.3f}"
+            without = f"without {plural(rows, 'leaked row')} {finished.without_leaks[name][metric]:.3f}"
         else:
             without = "all of its dev rows leaked"
         yield f"{name}: {metric} {value:.3f}, {without}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from minbert.cli.console import escape_markup, progress_bar
 from minbert.cli.interrupts import StopSignal
+from minbert.plural import plural
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -65,8 +66,9 @@ class TrainingView:
         self.bar.update(self.training_bar, description="training", total=event.steps, completed=event.done)
         self.done_before = event.done
         for name, (train_rows, dev_rows) in event.rows.items():
-            skipped = f", {event.skipped[name]:,} skipped" if event.skipped[name] else ""
-            self.bar.console.print(f"  {name}: {train_rows:,} training rows, {dev_rows:,} dev rows{skipped}")
+            skipped = f", {event.skipped[name]:,} skipped (`minbert check` lists them)" if event.skipped[name] else ""
+            rows = f"{plural(train_rows, 'training row')}, {plural(dev_rows, 'dev row')}"
+            self.bar.console.print(f"  {name}: {rows}{skipped}")
         for note in event.notes:
             self.bar.console.print(f"  {note}", markup=False)
         if event.settings:
@@ -90,22 +92,22 @@ class TrainingView:
         speed = self.speed()
         # shortened here, at a word: the table would shorten the bar and the times instead
         width = max(1, self.bar.console.width - BAR_WIDTH)
-        note = textwrap.shorten(f"{speed}, loss {losses}", width, placeholder="…")
+        note = textwrap.shorten(f"loss {losses}, {speed}", width, placeholder="…")
         self.bar.update(self.training_bar, completed=event.number, note=note)
         if not self.live and event.number % max(1, event.total // 20) == 0:
             remaining = self.seconds / (event.number - self.done_before) * (event.total - event.number)
-            note = f"{speed}, about {remaining:,.0f} s remaining, loss {losses}"
+            note = f"loss {losses}, about {remaining:,.0f} s remaining, {speed}"
             self.bar.console.print(f"  step {event.number:,}/{event.total:,}: {note}")
 
     def speed(self) -> str:
         # the machine may have been busy while its peak was measured: no run is faster than its machine
         self.rate = max(self.rate, self.work / self.seconds)
         utilization = self.work / self.seconds / self.rate
-        return f"{self.tokens / self.seconds:,.0f} tokens/s, {utilization:.0%} of peak"
+        return f"{self.tokens / self.seconds:,.0f} tokens/s, {utilization:.0%} of this machine's peak"
 
     def last_score(self, name: str) -> str:
         """The latest dev score of a task, shown after its loss."""
-        return f" ({self.scores[name]:.3f})" if name in self.scores else ""
+        return f" (dev {self.scores[name]:.3f})" if name in self.scores else ""
 
     def measuring(self, event: "Measuring") -> None:
         running = event.done < event.total

@@ -91,7 +91,7 @@ def fraction_for_steps(recipe: Recipe, steps: int, source: DataSource = DEFAULT_
     tasks, train, _ = read_data(recipe, source)
     sizes = {name: len(dataset) for name, dataset in train.items()}
     recipe = choose_settings(recipe, tasks, read_config(find_backbone(recipe.backbone))[0], sizes)
-    lengths = {name: recipe.tasks[name].max_length or task.max_length for name, task in tasks.items()}
+    lengths = {name: recipe.tasks[name].max_length or task.most_tokens for name, task in tasks.items()}
     return largest_fraction(recipe, sizes, lengths, steps * recipe.optimizer.gradient_accumulation_steps)
 
 

@@ -10,11 +10,13 @@ from minbert.config.overall_terms import flatten_overall
 from minbert.config.overrides import apply_override, extend_recipe, merge, tasks_as_table
 from minbert.config.recipe import Recipe, Stage, TaskPlan
 from minbert.config.schema import check_known, fill_settings, settings_of
-from minbert.config.task import is_task_table
-from minbert.errors import UserError, did_you_mean, short_path
+from minbert.config.task import Task, is_task_table
+from minbert.errors import UserError, closest, did_you_mean, short_path
 
 SHIPPED = Path(__file__).parent / "recipes"
 DATA_SUFFIXES = {".csv", ".tsv", ".txt", ".jsonl", ".json", ".ndjson", ".parquet", ".pq", ".xlsx", ".gz"}
+# of a directory, in a message
+MOST_FILES = 5
 
 
 def read_recipe(spec: str, overrides: Sequence[str] = ()) -> Recipe:
@@ -77,8 +79,19 @@ def read_plans(tasks: Any, defaults: Any, where: str) -> dict[str, TaskPlan]:
                 f"{where}: [tasks.{name}] says how a task is trained; what it learns is a table of its own.",
                 f"Write 'kind', 'text', 'label' and 'files' below [tasks.{name}.task], or in a task file.",
             )
+        check_settings_of_training(name, plan, where)
         plans[name] = fill_settings(TaskPlan, merge(defaults, plan), where, f"task '{name}'")
     return plans
+
+
+def check_settings_of_training(name: str, plan: Mapping[str, Any], where: str) -> None:
+    """[tasks.x] has no settings of the task itself, such as its metric."""
+    for setting in plan:
+        if setting in settings_of(Task) and setting not in settings_of(TaskPlan):
+            raise UserError(
+                f"{where}: '{setting}' belongs to the task '{name}' itself, not to how it is trained.",
+                f"Write it below [tasks.{name}.task] or in the task file, or use --set tasks.{name}.task.{setting}=...",
+            )
 
 
 def unroll_stages(stages: Any, where: str) -> list[dict[str, Any]]:
@@ -143,10 +156,25 @@ def find_recipe(spec: str, beside: Path | None = None) -> Path:
         return (SHIPPED / f"{named[0]}.toml").resolve()
     if named:
         raise UserError(f"There are several recipes '{spec}'.", f"Choose one of: {', '.join(named)}.")
+    if Path(spec).is_dir():
+        raise directory_error(Path(spec))
+    close = closest(spec, shipped_recipes())
     raise UserError(
-        f"There is no recipe '{spec}'. {did_you_mean(spec, shipped_recipes())}",
-        "Name a file that ends in .toml, or one of those that `minbert recipes` lists.",
+        f"There is no recipe '{spec}'." + (f" Did you mean '{close}'?" if close else ""),
+        "Name a file that ends in .toml, or one of the recipes that `minbert recipes` lists.",
     )
+
+
+def directory_error(path: Path) -> UserError:
+    """A directory where a file was expected: what in it may be meant."""
+    inside = path / "recipe.toml"
+    if inside.is_file():
+        what = "a run" if (path / "run.json").is_file() else "a directory"
+        return UserError(f"{path} is {what}, not a recipe or a data file.", f"Did you mean {inside}?")
+    files = sorted(each.name for each in path.iterdir() if each.suffix.lower() in {*DATA_SUFFIXES, ".toml"})
+    more = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""
+    found = f"It has {', '.join(files[:MOST_FILES])}{more}." if files else "It has no data file and no recipe."
+    return UserError(f"{path} is a directory.", f"Name a file in it. {found}")
 
 
 def shipped_recipes() -> list[str]:

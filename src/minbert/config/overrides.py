@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from minbert.config.overall_terms import drop_terms, flatten_overall
-from minbert.errors import UserError
+from minbert.config.task import standard_tasks
+from minbert.errors import UserError, did_you_mean
 
 
 def tasks_as_table(tasks: Any) -> Any:
@@ -63,6 +64,8 @@ def apply_override(table: dict[str, Any], override: str) -> None:
         table.update(extend_recipe(table, {"tasks": value}))
         return
     table["tasks"] = tasks_as_table(table.get("tasks", {}))
+    if steps[0] == "tasks" and len(steps) > 2:
+        prepare_task(table["tasks"], steps, override)
     if steps[0] == "stages" and len(steps) > 1 and not table.get("stages"):
         raise UserError(
             f"--set {override}: this recipe has no stages; its settings are chosen for the data.",
@@ -73,6 +76,19 @@ def apply_override(table: dict[str, Any], override: str) -> None:
         table["overall"] = flatten_overall(table["overall"])
     if steps[0] == "tasks" and len(steps) == 2 and value is False:
         table.update(forget_overall(table, steps[1:]))
+
+
+def prepare_task(tasks: Any, steps: list[str], override: str) -> None:
+    """A setting of a task that the recipe has; a standard task is added, and others by tasks.NAME.task=..."""
+    name = steps[1]
+    if not isinstance(tasks, dict) or steps[2:] == ["task"]:
+        return
+    if name not in tasks and name not in standard_tasks():
+        raise UserError(f"--set {override}: there is no task '{name}'. {did_you_mean(name, tasks)}")
+    plan = tasks.setdefault(name, {})
+    if steps[2] == "task" and isinstance(plan, dict):
+        # a standard task is named by its table
+        plan.setdefault("task", name)
 
 
 def set_value(table: dict[str, Any], steps: list[str], value: Any, override: str) -> None:

@@ -235,7 +235,10 @@ class Recipe:
         for name in self.tasks:
             # "name" is the key that distinguishes techniques from other tables: see merge
             if name == "name" or not name.replace("_", "").replace("-", "").isalnum():
-                raise ValueError(f"'{name}' is not a task name: use letters, digits, - and _, and not 'name'")
+                raise ValueError(
+                    f"'{name}' cannot be the name of a task"
+                    + ("" if name == "name" else ": use only letters, digits, - and _")
+                )
         for i, stage in enumerate(self.stages):
             for name in (*stage.tasks, *stage.batch_sizes, *stage.max_lengths):
                 if name not in self.tasks:

@@ -15,6 +15,8 @@ TASK_METRICS = {
     "score": ("pearson", "spearman", "mse", "mae"),
 }
 Label = str | int | float | bool
+# tokens per example
+DEFAULT_MAX_LENGTH = 128
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +49,8 @@ class Task:
     id: str = "id"
     # the fraction of the training rows that become dev rows when there is no dev file
     dev_split: float = 0.1
-    max_length: int = 128
+    # left out: chosen for the data if the recipe has no stages, else 128
+    max_length: int | None = None
     class_weights: tuple[float, ...] | Literal["balanced"] | None = None
     # classify with two labels: the second is predicted from this probability on; left out: the more probable one
     threshold: float | None = None
@@ -83,7 +86,7 @@ class Task:
             raise ValueError("'threshold' is a probability between 0 and 1, for tasks with two 'labels'")
         if not 0 < self.dev_split < 1:
             raise ValueError("'dev_split' is a fraction between 0 and 1")
-        if self.max_length < 8:
+        if self.max_length is not None and self.max_length < 8:
             raise ValueError("'max_length' is at least 8 tokens")
         if not self.metric:
             object.__setattr__(self, "metric", TASK_METRICS[self.kind][0])
@@ -93,6 +96,11 @@ class Task:
     @property
     def paired(self) -> bool:
         return len(self.text) == 2
+
+    @property
+    def most_tokens(self) -> int:
+        """Of an example, unless the recipe says otherwise."""
+        return self.max_length or DEFAULT_MAX_LENGTH
 
     @property
     def choices(self) -> tuple[Any, ...]:

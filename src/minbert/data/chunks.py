@@ -58,13 +58,13 @@ def read_chunks(reader: ColumnReader) -> Iterator[Chunk]:
         yield chunk
 
 
-def reader_for(tasks: Sequence[Task], path: Path) -> ColumnReader:
-    """A reader of the text columns of all tasks; a row must have as many fields as the header."""
+def reader_for(tasks: Sequence[Task], path: Path, text: Sequence[str] = ()) -> ColumnReader:
+    """A reader of the text columns of all tasks, or of `text`; a row must have as many fields as the header."""
     for name in ("id", "delimiter"):
         if len({getattr(task, name) for task in tasks}) > 1:
             each = ", ".join(f"'{getattr(task, name)}' in {task.name}" for task in tasks)
             raise UserError(
                 f"These tasks read files in different ways: '{name}' is {each}.", "Predict them one by one."
             )
-    columns = dict.fromkeys(name for task in tasks for name in task.text)
+    columns = dict.fromkeys(text or (name for task in tasks for name in task.text))
     return ColumnReader(path, list(columns), tasks[0].id, tasks[0].delimiter, exact=True)

@@ -11,6 +11,7 @@ from minbert.data.labels import as_number
 from minbert.data.readers import ColumnReader, read_layout
 from minbert.data.rejects import is_missing
 from minbert.errors import UserError
+from minbert.plural import plural
 
 # different values that are counted one by one; a column with more is no list of labels
 MOST_DISTINCT = 5000
@@ -76,7 +77,9 @@ class ColumnProfile:
     def different(self) -> str:
         """How many different values there are, in words."""
         return (
-            f"more than {MOST_DISTINCT:,} different values" if self.overflow else f"{self.distinct:,} different values"
+            f"more than {MOST_DISTINCT:,} different values"
+            if self.overflow
+            else plural(self.distinct, "different value")
         )
 
     @property

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from minbert.errors import UserError, did_you_mean
+from minbert.errors import UserError, closest
 
 # (line, values of the columns and of the id), or (line, what is wrong with it)
 FileRow = tuple[int, list[Any] | str]
@@ -44,13 +44,18 @@ def empty_file_error(path: Path) -> UserError:
     return UserError(f"{path}: the file is empty.", "A data file needs a header line and at least one row.")
 
 
+class MissingColumn(UserError):
+    """A file without a column that is read."""
+
+
 def check_columns(path: Path, columns: Iterable[str], found: Sequence[str], layout: str = "") -> None:
     for column in columns:
         if column not in found:
             named = [name for name in found if name]
             read_as = f" It was read as {layout}." if layout else ""
-            raise UserError(
-                f"{path}: no column '{column}'. {did_you_mean(column, named)}",
+            close = closest(column, named)
+            raise MissingColumn(
+                f"{path}: no column '{column}'." + (f" Did you mean '{close}'?" if close else ""),
                 f"The file has the columns {', '.join(named) or '(none with a name)'}.{read_as}",
             )
         if found.count(column) > 1:

@@ -14,7 +14,9 @@ from minbert.data.label_columns import find_labels, holds_several, kind_of_label
 from minbert.data.label_twins import LabelNames, find_twins
 from minbert.data.source import SplitName
 from minbert.data.text_columns import check_text, find_text
+from minbert.data.unclear_columns import shell_name
 from minbert.errors import UserError
+from minbert.plural import plural
 
 
 @dataclass(frozen=True)
@@ -60,12 +62,23 @@ def infer_tasks(paths: Sequence[Path], choice: ColumnChoice = ColumnChoice()) ->
     found = [infer_group(group, choice) for group in group_files(paths)]
     tasks = [task for data in found for task in data.tasks]
     if choice.task and len(tasks) > 1:
-        names = ", ".join(task.name for task in tasks)
-        raise UserError(f"--task names one task, and {len(tasks)} were found: {names}.", "Choose one with --label.")
+        raise several_tasks(found)
     if choice.task:
         tasks[0].name = choice.task
     make_names_unique(found)
     return found
+
+
+def several_tasks(found: Sequence[FoundData]) -> UserError:
+    """--task, and more than one task to give the name to."""
+    labels = [str(task.settings["label"]) for data in found for task in data.tasks]
+    make_names_unique(found)
+    names = ", ".join(task.name for data in found for task in data.tasks)
+    if len(found) == 1:
+        how = f"Choose one of them, for example with --label {shell_name(labels[0])}, or leave out --task."
+    else:
+        how = "Leave out --task: without it they have these names. Or name the files of one task only."
+    return UserError(f"--task names one task, and {len(labels)} were found: {names}.", how)
 
 
 def infer_group(group: FileGroup, choice: ColumnChoice) -> FoundData:
@@ -87,7 +100,7 @@ def infer_group(group: FileGroup, choice: ColumnChoice) -> FoundData:
                 f"column '{column.name}' ({column.different}) is left out; to learn it: --label {column.name}"
             )
     if found.train.bad_rows:
-        found.notes.append(f"{found.train.bad_rows:,} rows cannot be read; `minbert check` lists them")
+        found.notes.append(f"{plural(found.train.bad_rows, 'row')} cannot be read")
     return found
 
 
@@ -108,7 +121,7 @@ def infer_task(found: FoundData, text: list[str], label: str, kind: str, twin: L
     if (identity := find_id(found.train, [*text, label])) not in ("", "id"):
         settings["id"], reasons["id"] = identity, "a different value in every row"
     if missing := rows_without(found, files, [*text, label]):
-        settings["missing"], reasons["missing"] = "skip", f"at least {missing:,} rows have no text or no label"
+        settings["missing"], reasons["missing"] = "skip", missing
     settings["files"] = {role: str(path.resolve()) for role, path in files.items()}
     return FoundTask(legal_name(label), settings, reasons)
 
@@ -127,9 +140,14 @@ def labeled_files(found: FoundData, text: Sequence[str], label: str) -> dict[Spl
     return files
 
 
-def rows_without(found: FoundData, files: dict[SplitName, Path], columns: Sequence[str]) -> int:
-    """How many rows lack a value, at least."""
-    return max(found.profiles[role].columns[name].missing for role in files for name in columns)
+def rows_without(found: FoundData, files: dict[SplitName, Path], columns: Sequence[str]) -> str:
+    """How many rows lack a value, in words; nothing if all have them."""
+    counts = [found.profiles[role].columns[name].missing for role in files for name in columns]
+    if not any(counts):
+        return ""
+    # a row may lack several: more than one count gives only a lower bound
+    least = "" if sum(map(bool, counts)) == 1 else "at least "
+    return f"{least}{plural(max(counts), 'row')} {'has' if max(counts) == 1 else 'have'} no text or no label"
 
 
 def find_id(found: FileProfile, used: Sequence[str]) -> str:

@@ -139,7 +139,10 @@ class ColumnReader:
                 self._raw = raw
                 yield cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if self.gzipped else raw
         except (gzip.BadGzipFile, EOFError, zlib.error) as wrong:
-            raise UserError(f"{self.path}: not a whole gzip file: {wrong}") from None
+            why = "damaged, or not gzipped" if isinstance(wrong, gzip.BadGzipFile) else "cut off or damaged"
+            raise UserError(
+                f"{self.path}: not a whole gzip file: {why}.", "Copy it again, or remove .gz from its name."
+            ) from None
         except OSError as wrong:
             raise UserError(f"{self.path}: cannot be read: {wrong.strerror or wrong}") from None
 

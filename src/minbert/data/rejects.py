@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from minbert.errors import UserError, short_path
+from minbert.plural import plural
 
 SourceT = TypeVar("SourceT")
 ReadT = TypeVar("ReadT")
@@ -28,10 +29,12 @@ class MissingValue(ValueError):
 class BadRows(UserError):
     """Rows that could not be read: the message shows the first of them, `rejects` has all."""
 
-    def __init__(self, rejects: Sequence[RejectedRow], most: int = 15) -> None:
+    def __init__(self, rejects: Sequence[RejectedRow], most: int = 15, *, checkable: bool = False) -> None:
+        """`checkable`: whether they are in files of a recipe, which `minbert check` reads."""
         lines = [str(reject) for reject in rejects[:most]]
         if len(rejects) > most:
-            lines.append(f"... and {len(rejects) - most} more bad rows; `minbert check` lists them all.")
+            how = "; `minbert check` lists them all" if checkable else ""
+            lines.append(f"... and {plural(len(rejects) - most, 'more bad row')}{how}.")
         outside = any("outside the range" in reject.reason for reject in rejects)
         widen = "If these scores are right, widen 'range' of the task. " if outside else ""
         super().__init__("\n".join(lines), f"{widen}Fix these rows, or skip them with --skip-bad-rows.")
@@ -47,7 +50,7 @@ def read_all(read: Callable[[SourceT], ReadT], sources: Iterable[SourceT]) -> li
         except BadRows as bad:
             rejects += bad.rejects
     if rejects:
-        raise BadRows(rejects)
+        raise BadRows(rejects, checkable=True)
     return found
 
 

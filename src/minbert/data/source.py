@@ -30,15 +30,24 @@ class DataSource:
                 f"Task '{task.name}' names no {split} file.",
                 f"Add '{split} = \"...\"' under [files] in its task file.",
             )
-        places = [place for place in (self.below_root(name), task.folder / name) if place is not None]
-        for place in places:
+        for place in self.places(task, name):
             if place.is_file():
                 return place
-        looked = " nor ".join(str(place) for place in places)
+        looked = " nor ".join(str(place) for place in self.places(task, name))
         raise UserError(
             f"Task '{task.name}': its {split} file is missing: there is no {looked}.",
-            "Set the data folder with --data-root FOLDER or the variable MINBERT_DATA.",
+            f"Name the folder that holds {Path(name).name}, with --data-root FOLDER or the variable MINBERT_DATA."
+            if Path(name).is_absolute()
+            else "Set the data folder with --data-root FOLDER or the variable MINBERT_DATA.",
         )
+
+    def places(self, task: Task, name: str) -> list[Path]:
+        """Where a task's file may be, the first that is there counts."""
+        found = [place for place in (self.below_root(name), task.folder / name) if place is not None]
+        if self.root is not None and Path(name).is_absolute():
+            # a file that has been moved
+            found.append(self.root / Path(name).name)
+        return list(dict.fromkeys(found))
 
     def below_root(self, name: str) -> Path | None:
         """Where a task's file would be below the data root."""

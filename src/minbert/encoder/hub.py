@@ -37,6 +37,7 @@ class KnownModel:
     package: str = ""
     # SHA-256 of model.safetensors, in the package and on the hub
     sha256: str = ""
+    vocab_size: int = 30522
 
 
 KNOWN = {
@@ -55,6 +56,15 @@ KNOWN = {
         KnownModel("gte-small", "thenlper/gte-small", 12, 384, "33.4M", "small and stronger"),
         KnownModel("bert-base", "google-bert/bert-base-uncased", 12, 768, "109.5M", "the original"),
         KnownModel("bert-large", "google-bert/bert-large-uncased", 24, 1024, "335.1M", "the original, large"),
+        KnownModel(
+            "bert-multilingual",
+            "google-bert/bert-base-multilingual-cased",
+            12,
+            768,
+            "177.9M",
+            "for texts that are not English: 104 languages",
+            vocab_size=119_547,
+        ),
         KnownModel(
             "simcse-base",
             "princeton-nlp/sup-simcse-bert-base-uncased",
@@ -77,7 +87,7 @@ def known_config(name: str) -> "BertConfig | None":
         return None
     # BERT-large has heads of width 64, like BERT-base; the small ones have 12, too
     heads = 16 if known.width == 1024 else 12
-    return BertConfig(known.layers, known.width, heads, 4 * known.width)
+    return BertConfig(known.layers, known.width, heads, 4 * known.width, known.vocab_size)
 
 
 def known_as(name: str) -> KnownModel | None:

@@ -147,10 +147,13 @@ def gzipped(data: bytes) -> bytes:
 
 def output_format_of(path: Path) -> OutputFormat:
     """The format that the ending of a file's name says."""
-    kind, is_gzipped = format_of(path)
+    try:
+        kind, is_gzipped = format_of(path)
+    except UserError:
+        kind, is_gzipped = "", False
     if kind not in OUTPUT_FORMATS:
-        known = f"Known endings: .{', .'.join(OUTPUT_FORMATS)}, also with .gz."
-        raise UserError(f"{path}: predictions are not written as .{kind}.", known)
+        known = f"Use a name that ends in .{', .'.join(OUTPUT_FORMATS)}, or one of these with .gz."
+        raise UserError(f"{path}: predictions are not written as '{path.suffix or path.name}'.", known)
     if kind == "parquet" and is_gzipped:
         return GzippedParquetFormat()
     return GzippedFormat(OUTPUT_FORMATS[kind]) if is_gzipped else OUTPUT_FORMATS[kind]

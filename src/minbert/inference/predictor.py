@@ -75,15 +75,26 @@ class Predictor:
         source: str | Path,
         output: str | Path,
         *,
+        text: Sequence[str] = (),
         output_format: FormatChoice = "auto",
         resume: bool = False,
         force: bool = False,
     ) -> FilePrediction:
-        """A file of any length for one or more tasks: iterating over it does the work and yields the progress."""
+        """A file of any length for one or more tasks: iterating over it does the work and yields the progress.
+
+        `text`: the file's names of the text columns, if they are not those of the tasks.
+        """
         for name in tasks:
             self.task(name)
         return FilePrediction(
-            self.members, tasks, Path(source), Path(output), output_format=output_format, resume=resume, force=force
+            self.members,
+            tasks,
+            Path(source),
+            Path(output),
+            text=text,
+            output_format=output_format,
+            resume=resume,
+            force=force,
         )
 
     def predict_file(
@@ -92,12 +103,13 @@ class Predictor:
         source: str | Path,
         output: str | Path,
         *,
+        text: Sequence[str] = (),
         resume: bool = False,
         force: bool = False,
     ) -> Progress:
         """Predictions for all rows of a csv, tsv, jsonl or parquet file, into another; returns how many there were."""
         names = [tasks] if isinstance(tasks, str) else tasks
-        (last,) = deque(self.bulk(names, source, output, resume=resume, force=force), maxlen=1)
+        (last,) = deque(self.bulk(names, source, output, text=text, resume=resume, force=force), maxlen=1)
         return last
 
     def embed(

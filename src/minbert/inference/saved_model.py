@@ -71,13 +71,13 @@ def load_model(path: Path, precision: Precision = "auto") -> tuple[Model, Tokeni
     folder = model_folder(path)
     if folder is None:
         if not path.exists():
-            raise UserError(f"{path}: no such run.", "Create it with: minbert train RECIPE --out RUN")
+            raise UserError(f"{path}: no such run.", "Create it with: minbert train FILE --out RUN")
         if (path / "run.json").is_file():
             raise UserError(
                 f"{path}: this run was not finished, and holds no trained model yet.",
                 f"Continue it:  minbert resume {shlex.quote(str(path))}",
             )
-        raise UserError(f"{path}: holds no trained model.", "Create one with: minbert train RECIPE --out RUN")
+        raise UserError(f"{path}: holds no trained model.", "Create one with: minbert train FILE --out RUN")
     saved = json.loads((folder / "minbert.json").read_text(encoding="utf-8"))
     if saved.get("format") != MODEL_FORMAT:
         raise UserError(f"{folder}: written by another version of minbert (format {saved.get('format')}).")

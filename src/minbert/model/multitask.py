@@ -55,7 +55,7 @@ class TaskModule(nn.Module):
             )
         context = HeadContext(task, bert, 1 if self.concatenating else self.num_vectors, self.loss.num_outputs)
         self.head: Head = build_technique("head", HEADS, plan.head, where, context)
-        self.max_length = min(plan.max_length or task.max_length, bert.config.max_position_embeddings)
+        self.max_length = min(plan.max_length or task.most_tokens, bert.config.max_position_embeddings)
         self.check(plan, where, split_spec(loss, where)[0], bert.config.type_vocab_size)
 
     def build_pairing(self, bert: Bert, where: str, shared: SharedLayers) -> Pairing:

@@ -28,7 +28,7 @@ def resolve_plan(plan: TaskPlan, task: Task, where: str) -> dict[str, Any]:
     # filled in first, so that the order of the settings does not depend on which were given
     table = asdict(plan) | {
         "loss": plan.loss or DEFAULT_LOSSES[task.kind],
-        "max_length": plan.max_length or task.max_length,
+        "max_length": plan.max_length or task.most_tokens,
         "shared_layer": plan.shared and asdict(plan.shared),
     }
     table = {key: value for key, value in table.items() if value is not None and key != "task"}

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from minbert.comparison.results import WHOLE, ComparisonResults
+from minbert.plural import plural
 from minbert.report.blocks import (
     Block,
     Card,
@@ -35,7 +36,6 @@ from minbert.report.sentences import (
     measure_decimals,
     measure_name,
     measures_in_order,
-    plural,
 )
 from minbert.report.transfer_section import transfer_section
 

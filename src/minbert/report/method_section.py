@@ -3,6 +3,7 @@
 from minbert.comparison.results import ComparisonResults
 from minbert.config.overall_terms import overall_terms
 from minbert.data.overall_score import describe_overall
+from minbert.plural import plural
 from minbert.report.blocks import Facts, Section
 from minbert.report.number_format import fixed
 from minbert.report.sentences import (
@@ -12,7 +13,6 @@ from minbert.report.sentences import (
     measure_decimals,
     measure_name,
     measures_in_order,
-    plural,
 )
 
 

@@ -7,6 +7,7 @@ from minbert.analysis.leaks import Leaks
 from minbert.analysis.run_analysis import RunAnalysis, TaskAnalysis
 from minbert.analysis.slices import Slice
 from minbert.data.metrics import direction
+from minbert.plural import plural
 from minbert.report.blocks import (
     Block,
     Cell,
@@ -26,7 +27,7 @@ from minbert.report.charts.heatmap import Square, heatmap
 from minbert.report.charts.reliability_diagram import reliability_diagram
 from minbert.report.number_format import fixed, interval_text, p_value, percentage, signed
 from minbert.report.row_explorers import disagreement_explorer, hardest_rows_explorer
-from minbert.report.sentences import METRIC_NAMES, join_names, plural
+from minbert.report.sentences import METRIC_NAMES, join_names
 from minbert.report.svg import Drawing
 
 SLICE_NAMES = {"words": "number of words", "overlap": "word overlap", "label": "label", "tag": "tag"}

@@ -30,10 +30,6 @@ def join_names(names: Sequence[str], last: str = "and") -> str:
     return f"{', '.join(names[:-1])} {last} {names[-1]}"
 
 
-def plural(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
-
-
 def measure_name(measure: str) -> str:
     """sst.accuracy -> sst accuracy."""
     task, _, metric = measure.rpartition(".")

@@ -6,7 +6,9 @@ from typing import Literal
 
 from minbert.data.leaks import SplitLeaks, find_split_leaks
 from minbert.data.text_keys import ordered_keys
-from minbert.runs.split_report import MANY_TRUNCATED, SplitReport, report_split
+from minbert.plural import plural
+from minbert.runs.split_report import SplitReport, report_split
+from minbert.training.auto_length import MANY_TRUNCATED
 from minbert.training.prepare import Prepared
 
 # of the tokens or of the rows: warned about, and wrong
@@ -37,7 +39,7 @@ class ExaminedData:
     @property
     def warnings(self) -> list[str]:
         """What a user should know before training."""
-        return [finding.message for finding in self.findings if finding.severity == "wrong"]
+        return [finding.message for finding in self.findings]
 
 
 def examine_data(ready: Prepared) -> ExaminedData:
@@ -73,7 +75,7 @@ def train_findings(found: SplitReport, classes: bool) -> Iterator[Finding]:
         empty = [label for label, count in found.labels.items() if not count]
         rare = [f"{label} ({count})" for label, count in found.labels.items() if 0 < count < FEW_CLASS_ROWS]
         if empty:
-            yield Finding("wrong", name, f"{name}: no training row has the label {listed(empty)}")
+            yield Finding("wrong", name, f"{name}: no training row has {label_list(empty)}")
         if rare:
             message = f"{name}: labels with fewer than {FEW_CLASS_ROWS} training rows: {listed(rare)}"
             yield Finding("warning", name, message)
@@ -94,14 +96,14 @@ def train_findings(found: SplitReport, classes: bool) -> Iterator[Finding]:
 def dev_findings(found: SplitReport, classes: bool) -> Iterator[Finding]:
     name = found.task
     if found.rows < FEW_DEV_ROWS:
-        yield Finding("warning", name, f"{name}: only {found.rows} dev rows, so its scores are rough")
+        yield Finding("warning", name, f"{name}: only {plural(found.rows, 'dev row')}, so its scores are rough")
     if found.constant:
         what = "label" if classes else "score"
         yield Finding("warning", name, f"{name}: all dev rows have the same {what}, so its scores mean little")
     elif classes:
         missing = [label for label, count in found.labels.items() if not count]
         if missing:
-            yield Finding("warning", name, f"{name}: no dev row has the label {listed(missing)}")
+            yield Finding("warning", name, f"{name}: no dev row has {label_list(missing)}")
 
 
 def text_findings(found: SplitReport) -> Iterator[Finding]:
@@ -113,7 +115,8 @@ def text_findings(found: SplitReport) -> Iterator[Finding]:
             "wrong" if unknown >= MANY_UNKNOWN else "warning",
             found.task,
             f"{found.task}: the tokenizer does not know {found.unknown_tokens:.0%} of the tokens ([UNK]), and in "
-            f"{found.unknown_rows:,} of {found.rows:,} {rows} at least half: choose a backbone for this language",
+            f"{found.unknown_rows:,} of {found.rows:,} {rows} at least half: choose a backbone for this language, "
+            "such as --set backbone=bert-multilingual (`minbert models`)",
         )
     if found.truncated > MANY_TRUNCATED * found.rows:
         higher = found.suggested_max_length
@@ -121,8 +124,17 @@ def text_findings(found: SplitReport) -> Iterator[Finding]:
             "warning",
             found.task,
             f"{found.task}: {found.truncated / found.rows:.0%} of the {rows} are truncated at {found.max_length} "
-            + (f"tokens; set max_length = {higher}" if higher else "tokens, the most that the backbone reads"),
+            + (
+                f"tokens; to read more: --set tasks.{found.task}.max_length={higher}"
+                if higher
+                else "tokens, the most that the backbone reads"
+            ),
         )
+
+
+def label_list(labels: list[str]) -> str:
+    """the label a; any of the labels a, b."""
+    return f"{'the label' if len(labels) == 1 else 'any of the labels'} {listed(labels)}"
 
 
 def listed(names: list[str], most: int = 8) -> str:

@@ -117,7 +117,7 @@ def read_run(path: Path) -> dict[str, Any]:
         run = json.loads((path / "run.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UserError(
-            f"{path}: not a run: it has no run.json.", "`minbert train RECIPE --out RUN` makes one."
+            f"{path}: not a run: it has no run.json.", "`minbert train FILE --out RUN` makes one."
         ) from None
     except ValueError as wrong:
         raise UserError(

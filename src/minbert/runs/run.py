@@ -24,6 +24,7 @@ from minbert.runs.fit import Fit, StopRequest
 from minbert.runs.leaked_scores import leak_record
 from minbert.runs.time_plan import TimeLimit, TimePlan, plan_time
 from minbert.training.auto import explain_settings
+from minbert.training.auto_length import explain_lengths
 from minbert.training.prepare import Prepared, prepare
 
 EVERY_TEN_MINUTES = CheckpointInterval()
@@ -182,8 +183,12 @@ def budget_notes(ready: Prepared, limit: TimeLimit | None, whole: int) -> tuple[
 
 def chosen_for(recipe: Recipe, ready: Prepared) -> tuple[str, ...]:
     """What was chosen for a recipe without stages."""
+    if recipe.stages:
+        return ()
     rows = {name: len(split.dataset) for name, split in ready.train.items()}
-    return () if recipe.stages else tuple(explain_settings(ready.recipe, rows))
+    limits = {name: ready.model.task(name).max_length for name in rows}
+    truncated = {name: float(split.encoded.truncated.mean()) for name, split in ready.train.items()}
+    return (*explain_settings(ready.recipe, rows), *explain_lengths(limits, truncated))
 
 
 def started_event(ready: Prepared, done: int = 0, notes: tuple[str, ...] = ()) -> Started:

@@ -13,12 +13,11 @@ from minbert.data.batch import EncodedTexts
 from minbert.data.dataset import Dataset
 from minbert.data.text_keys import ExampleKey
 from minbert.data.tokenizer import Tokenizer
+from minbert.training.auto_length import MANY_TRUNCATED
 from minbert.training.prepare import Prepared, Split
 
 # scores of the same texts contradict each other if they differ by more than this fraction of the range
 CONTRADICTION = 0.25
-# a larger fraction of truncated rows is worth a higher limit
-MANY_TRUNCATED = 0.05
 
 
 @dataclass(frozen=True)

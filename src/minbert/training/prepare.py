@@ -20,12 +20,13 @@ from minbert.encoder.bert import Bert, BertConfig
 from minbert.encoder.dropout import DropoutGenerator
 from minbert.encoder.hub import find_backbone
 from minbert.encoder.init import empty_weights, seeded_init
-from minbert.encoder.pretrained import load_backbone, read_config
+from minbert.encoder.pretrained import load_backbone, load_tokenizer, read_config
 from minbert.errors import UserError
 from minbert.inference.loop import encode_for_task
 from minbert.model.multitask import Model, count_parameters
 from minbert.model.resolve import is_scored
 from minbert.training.auto import choose_settings
+from minbert.training.auto_length import with_chosen_lengths
 from minbert.training.balancers import BALANCERS
 from minbert.training.balancers.base import Balancer
 from minbert.training.distillation import Teachers
@@ -63,7 +64,11 @@ def prepare(recipe: Recipe, source: DataSource = DEFAULT_SOURCE) -> Prepared:
     outline(recipe, recipe.read_tasks(), read_config(backbone)[0])
     tasks, train_rows, dev_rows = read_data(recipe, source)
     sizes = {name: len(rows) for name, rows in train_rows.items()}
-    recipe = choose_settings(recipe, tasks, read_config(backbone)[0], sizes)
+    given, config = recipe, read_config(backbone)[0]
+    recipe = choose_settings(given, tasks, config, sizes)
+    if not given.stages:
+        most = config.max_position_embeddings
+        tasks = with_chosen_lengths(recipe, tasks, train_rows, load_tokenizer(backbone), most)
     model, tokenizer = build_model(recipe, tasks, backbone)
     model.to_device(recipe.precision)
 
@@ -151,7 +156,7 @@ def outline(recipe: Recipe, tasks: Mapping[str, Task], config: BertConfig) -> Mo
     check_overall(recipe.overall, tasks, measured, recipe.where)
     make_balancer(recipe, tasks)
     make_schedule(recipe)
-    plan_stages(recipe, dict.fromkeys(tasks, 1), {name: task.max_length for name, task in tasks.items()})
+    plan_stages(recipe, dict.fromkeys(tasks, 1), {name: task.most_tokens for name, task in tasks.items()})
     # labels that are only known from the data: two of them, the minimum
     known = {
         name: task.with_labels(("0", "1")) if task.kind == "classify" and not task.labels else task
