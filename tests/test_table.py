@@ -17,7 +17,8 @@ import pytest
 
 from minbert.config.task import Files, Task, read_task
 from minbert.data.dataset import Dataset, read_dataset, read_rows
-from minbert.data.labels import balanced_weights, infer_labels
+from minbert.data.infer_labels import infer_labels
+from minbert.data.labels import balanced_weights
 from minbert.data.readers import format_of, read_columns
 from minbert.data.rejects import BadRows
 from minbert.data.source import DataSource

@@ -1,10 +1,12 @@
 """Rows that cannot be used, each with its file, line and reason."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from minbert.data.column_request import TOO_MANY_FIELDS
 from minbert.errors import UserError, short_path
 
 SourceT = TypeVar("SourceT")
@@ -29,13 +31,44 @@ class BadRows(UserError):
     """Rows that could not be read: the message shows the first of them, `rejects` has all."""
 
     def __init__(self, rejects: Sequence[RejectedRow], most: int = 15) -> None:
-        lines = [str(reject) for reject in rejects[:most]]
+        lines = group_by_reason(rejects[:most])
         if len(rejects) > most:
             lines.append(f"... and {len(rejects) - most} more bad rows; `minbert check` lists them all.")
-        outside = any("outside the range" in reject.reason for reject in rejects)
-        widen = "If these scores are right, widen 'range' of the task. " if outside else ""
-        super().__init__("\n".join(lines), f"{widen}Fix these rows, or skip them with --skip-bad-rows.")
+        super().__init__("\n".join(lines), f"{advice(rejects)}Fix these rows, or skip them with --skip-bad-rows.")
         self.rejects = list(rejects)
+
+
+def advice(rejects: Sequence[RejectedRow]) -> str:
+    """What may be wrong with the whole file."""
+    if any("outside the range" in reject.reason for reject in rejects):
+        return "If these scores are right, widen 'range' of the task. "
+    if sum(TOO_MANY_FIELDS in reject.reason for reject in rejects) > len(rejects) / 2:
+        return 'Texts that contain the delimiter, such as a comma, need quotes around them: "Well, no.",bad\n'
+    return ""
+
+
+def group_by_reason(rejects: Sequence[RejectedRow]) -> list[str]:
+    """A line of text for all rows with the same reason: "x.csv:3, 7-9: 'text' is empty"."""
+    groups: dict[tuple[Path, str], list[int]] = {}
+    for reject in rejects:
+        groups.setdefault((reject.path, reject.reason), []).append(reject.line)
+    return [f"{short_path(path)}:{line_ranges(lines)}: {reason}" for (path, reason), lines in groups.items()]
+
+
+def line_ranges(lines: Iterable[int]) -> str:
+    """[3, 7, 8, 9] -> "3, 7-9"."""
+    ranges: list[list[int]] = []
+    for line in sorted(lines):
+        if ranges and line == ranges[-1][1] + 1:
+            ranges[-1][1] = line
+        else:
+            ranges.append([line, line])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+
+
+def count_reasons(rejects: Iterable[RejectedRow]) -> dict[str, int]:
+    """The reasons, the most frequent first."""
+    return dict(Counter(reject.reason for reject in rejects).most_common())
 
 
 def read_all(read: Callable[[SourceT], ReadT], sources: Iterable[SourceT]) -> list[ReadT]:
