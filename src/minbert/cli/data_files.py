@@ -24,9 +24,10 @@ class DataFlags:
     task: str | None = None
     # a recipe whose settings are used for the tasks of the files
     recipe: str | None = None
+    keep_na: bool = False
 
     def given(self) -> list[str]:
-        return [f"--{name}" for name, value in vars(self).items() if value]
+        return [f"--{name.replace('_', '-')}" for name, value in vars(self).items() if value]
 
 
 def choose_recipe(
@@ -97,7 +98,7 @@ def find_tasks(given: Sequence[str], flags: DataFlags, stdin_copy: Path | None) 
     if list(given).count("-") > 1:
         raise UserError("Standard input can be read once.", "Name '-' once.")
     text = tuple(name for each in flags.text or () for name in split_names(each))
-    choice = ColumnChoice(text, tuple(flags.label or ()), flags.kind or "", flags.task or "")
+    choice = ColumnChoice(text, tuple(flags.label or ()), flags.kind or "", flags.task or "", flags.keep_na)
     paths = [store_standard_input(sys.stdin.buffer, stdin_copy) if each == "-" else Path(each) for each in given]
     return infer_tasks(paths, choice)
 
@@ -117,6 +118,8 @@ def show_found(found: "Sequence[FoundData]") -> None:
             console.print(f"  task [bold]{escape_markup(task.name)}[/]")
             for line in reason_lines(task):
                 console.print(f"    {escape_markup(line)}", soft_wrap=True)
+        for warning in data.warnings:
+            console.print(f"  [yellow]warning:[/] {escape_markup(warning)}", soft_wrap=True)
         for note in data.notes:
             console.print(f"  {escape_markup(note)}", style="dim", soft_wrap=True)
 

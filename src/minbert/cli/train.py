@@ -14,6 +14,7 @@ from minbert.cli.interrupts import StopSignal, show_stopped, show_stopped_at_onc
 from minbert.cli.options import (
     DataRootOption,
     ForceOption,
+    KeepNaOption,
     KeepOption,
     KindOption,
     LabelOption,
@@ -45,6 +46,7 @@ def train(
     text: TextOption = None,
     label: LabelOption = None,
     kind: KindOption = None,
+    keep_na: KeepNaOption = False,
     task: TaskNameOption = None,
     recipe: WithRecipeOption = None,
     data_root: DataRootOption = None,
@@ -73,7 +75,7 @@ def train(
     from minbert.data.source import DataSource
 
     overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
-    chosen = choose_recipe(given, DataFlags(text, label, kind, task, recipe), overrides, stdin_for=out)
+    chosen = choose_recipe(given, DataFlags(text, label, kind, task, recipe, keep_na), overrides, stdin_for=out)
     names = escape_markup(", ".join(given))
     console.print(f"[bold]{names}[/] on {escape_markup(chosen.backbone)}: {', '.join(chosen.tasks)}")
     begin = run_starter(chosen, out, budget, resume, force, strict)
@@ -131,9 +133,7 @@ def show_finished(out: Path, finished: "Finished") -> None:
     elif finished.stopped_early:
         console.print("Stopped early: the dev score no longer improved.")
     if finished.outcomes and not finished.kept_step:
-        console.print(
-            "No training step improved the dev score: the model is the untrained backbone with linear heads."
-        )
+        console.print("No training step improved the dev score: the model is the untrained backbone with linear heads.")
     show_task_outcomes(finished.outcomes, finished.overall)
     for line in leak_lines(finished):
         console.print(line, markup=False)

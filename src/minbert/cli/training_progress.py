@@ -62,10 +62,13 @@ class TrainingView:
         self.last = time.perf_counter()
 
     def started(self, event: "Started") -> None:
+        from minbert.data.rejects import describe_reasons
+
         self.bar.update(self.training_bar, description="training", total=event.steps, completed=event.done)
         self.done_before = event.done
         for name, (train_rows, dev_rows) in event.rows.items():
-            skipped = f", {event.skipped[name]:,} skipped" if event.skipped[name] else ""
+            why = escape_markup(describe_reasons(event.skip_reasons.get(name, {})))
+            skipped = f", {event.skipped[name]:,} skipped ({why})" if event.skipped[name] else ""
             self.bar.console.print(f"  {name}: {train_rows:,} training rows, {dev_rows:,} dev rows{skipped}")
         for note in event.notes:
             self.bar.console.print(f"  {note}", markup=False)

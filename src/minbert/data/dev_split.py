@@ -116,9 +116,7 @@ def choose_dev_rows(keys: Sequence[ExampleKey], strata_N: Numbers, fraction: flo
     return np.isin(group_N, list(fill_strata(groups, wanted_S, groups_S, most)))
 
 
-def fill_strata(
-    groups: Sequence[tuple[int, GroupCounts]], wanted_S: Numbers, groups_S: Numbers, most: int
-) -> set[int]:
+def fill_strata(groups: Sequence[tuple[int, GroupCounts]], wanted_S: Numbers, groups_S: Numbers, most: int) -> set[int]:
     """The groups, first to last, that bring the strata closer to the rows that they want.
 
     Never the last group with rows of a stratum: a label without training rows cannot be learned. A group that is larger

@@ -1,6 +1,6 @@
 """A training file -> the labels of a classify task that does not list them: every value in usable rows, sorted."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,6 @@ from minbert.data.dataset import text_of
 from minbert.data.label_spellings import LabelSpellings
 from minbert.data.labels import as_number
 from minbert.data.readers import read_columns
-from minbert.data.rejects import is_missing
 from minbert.data.text_format import is_unicode
 from minbert.errors import UserError
 
@@ -19,13 +18,12 @@ def infer_labels(path: Path, task: Task, most: int = 500) -> tuple[Label, ...]:
     spellings, lists = LabelSpellings(), 0
     # if no row is usable, reading the rows says why
     unusable = LabelSpellings()
-    na_values = {value.strip().lower() for value in task.na_values}
+    na_values = {"", *(value.strip().lower() for value in task.na_values)}
     for value, usable in label_values(path, task.text, task.label, task.id, task.delimiter):
         if isinstance(value, list | dict):
             lists += isinstance(value, list)
-        elif not is_missing(value) and value == value and is_unicode(label_key(value)):
-            if not (isinstance(value, str) and value.strip().lower() in na_values):
-                (spellings if usable else unusable).add(value)
+        elif value is not None and value == value and is_label(label_key(value), na_values):
+            (spellings if usable else unusable).add(value)
     seen = spellings.texts or unusable.texts
     if lists and len(seen) < 2:
         raise UserError(
@@ -43,12 +41,16 @@ def infer_labels(path: Path, task: Task, most: int = 500) -> tuple[Label, ...]:
             f"{path}: column '{task.label}' has {len(seen)} different values; a classify task needs 2 to {most}.",
             f"Check 'label' of task '{task.name}', or list its 'labels'.",
         )
-    return tuple(in_order(seen.values()))
+    return tuple(seen[key] for key in in_order(seen))
 
 
-def in_order(texts: Iterator[str] | Any) -> list[str]:
+def is_label(key: str, na_values: Container[str]) -> bool:
+    return is_unicode(key) and key.lower() not in na_values
+
+
+def in_order(keys: Iterable[str]) -> list[str]:
     """By number if all of them are numbers, else by the alphabet."""
-    labels = sorted(texts)
+    labels = sorted(keys)
     numbers = {label: as_number(label) for label in labels}
     return labels if None in numbers.values() else sorted(labels, key=lambda label: numbers[label] or 0.0)
 

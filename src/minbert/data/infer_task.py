@@ -66,7 +66,6 @@ class FoundData:
 
 def infer_tasks(paths: Sequence[Path], choice: ColumnChoice = ColumnChoice()) -> list[FoundData]:
     """The tasks of all files; their names are unique."""
-    check_choice(choice)
     found = [infer_group(group, choice) for group in group_files(paths)]
     tasks = [task for data in found for task in data.tasks]
     if choice.task and len(tasks) > 1:
@@ -83,9 +82,15 @@ def check_choice(choice: ColumnChoice) -> None:
         for name in names:
             if names.count(name) > 1:
                 raise UserError(f"{option} names the column '{name}' twice.", "Name each column once.")
+    if choice.task in RESERVED_NAMES:
+        raise UserError(
+            f"A task cannot be called '{choice.task}': {RESERVED_NAMES[choice.task]}.",
+            f"Use another name, for example: --task {choice.task}_",
+        )
 
 
 def infer_group(group: FileGroup, choice: ColumnChoice) -> FoundData:
+    check_choice(choice)
     profiles = {role: profile_file(path, choice.keep_na) for role, path in group.files.items()}
     found = FoundData(group, profiles)
     text, text_reason = find_text(found.train, choice.text)
@@ -94,7 +99,7 @@ def infer_group(group: FileGroup, choice: ColumnChoice) -> FoundData:
     twins = find_twins(found.train, labels) if not choice.label else {}
     for label in labels:
         if label not in [twin.column for twin in twins.values()]:
-            task = infer_task(found, text, label, choice.kind, twins.get(label))
+            task = infer_task(found, text, label, choice, twins.get(label))
             task.reasons = {"text": text_reason, "label": label_reason, **task.reasons}
             found.tasks.append(task)
     others = [column for column in found.train.columns.values() if column.name not in (*text, *labels)]
@@ -108,13 +113,15 @@ def infer_group(group: FileGroup, choice: ColumnChoice) -> FoundData:
     return found
 
 
-def infer_task(found: FoundData, text: list[str], label: str, kind: str, twin: LabelNames | None) -> FoundTask:
+def infer_task(
+    found: FoundData, text: list[str], label: str, choice: ColumnChoice, twin: LabelNames | None
+) -> FoundTask:
     """The settings of one task, in the order of a task file."""
     files = labeled_files(found, text, label)
     values = values_of_label(found, files, text, label)
-    if kind != "classify" and (odd := odd_values(values)):
+    if choice.kind != "classify" and (odd := odd_values(values)):
         raise odd_values_error(found.train, values, odd)
-    what, kind_reason = kind_of_label(values, kind, len(text) == 2)
+    what, kind_reason = kind_of_label(values, choice.kind, len(text) == 2)
     more, more_reason = label_settings(found.train, values, what)
     reasons = {"kind": kind_reason, **dict.fromkeys(more, more_reason)}
     settings: dict[str, Any] = {"kind": what, "text": text, "label": label, **more}
@@ -126,7 +133,12 @@ def infer_task(found: FoundData, text: list[str], label: str, kind: str, twin: L
     if values.na:
         settings["na_values"], reasons["na_values"] = sorted(values.na), na_reason(values, what)
     if what == "classify" and (alike := same_but_case(more["labels"])):
-        found.warnings.append(f"{label}: labels that differ only in case are different labels: {alike}")
+        found.warnings.append(
+            f"{label}: labels that differ only in case are different labels ({alike}). If they mean the same, write "
+            "them in the same way in the file"
+        )
+    if not choice.keep_na and (words := [key for key in values.counts if key in ("NA", "None")]):
+        found.notes.append(f"{label}: {', '.join(words)} is read as a label; if it means that there is none, empty it")
     if missing := rows_without(found, files, text, label):
         settings["missing"], reasons["missing"] = "skip", f"at least {missing:,} rows have no text or no label"
     settings["files"] = {role: str(path.resolve()) for role, path in files.items()}

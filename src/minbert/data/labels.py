@@ -40,7 +40,8 @@ class LabelReader:
     def class_number(self, value: object) -> int:
         if isinstance(value, list):
             raise ValueError(f"'{self.task.label}' is a list of labels, {value!r:.80}: a row has one")
-        found = self.number.get(label_key(value), self.by_value.get(as_number(value)))
+        number = as_number(value)
+        found = self.number.get(label_key(value), None if number is None else self.by_value.get(number))
         if found is None:
             known = ", ".join(self.task.label_texts)
             raise ValueError(f"'{self.task.label}' is {value!r:.80}, not one of the labels {known:.200}")

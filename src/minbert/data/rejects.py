@@ -1,7 +1,7 @@
 """Rows that cannot be used, each with its file, line and reason."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -31,9 +31,9 @@ class BadRows(UserError):
     """Rows that could not be read: the message shows the first of them, `rejects` has all."""
 
     def __init__(self, rejects: Sequence[RejectedRow], most: int = 15) -> None:
-        lines = group_by_reason(rejects[:most])
-        if len(rejects) > most:
-            lines.append(f"... and {len(rejects) - most} more bad rows; `minbert check` lists them all.")
+        lines = group_by_reason(rejects, most_ranges=10)
+        if len(lines) > most:
+            lines = [*lines[:most], f"... and {len(lines) - most} more kinds; `minbert check` lists them all."]
         super().__init__("\n".join(lines), f"{advice(rejects)}Fix these rows, or skip them with --skip-bad-rows.")
         self.rejects = list(rejects)
 
@@ -47,15 +47,17 @@ def advice(rejects: Sequence[RejectedRow]) -> str:
     return ""
 
 
-def group_by_reason(rejects: Sequence[RejectedRow]) -> list[str]:
+def group_by_reason(rejects: Sequence[RejectedRow], most_ranges: int | None = None) -> list[str]:
     """A line of text for all rows with the same reason: "x.csv:3, 7-9: 'text' is empty"."""
     groups: dict[tuple[Path, str], list[int]] = {}
     for reject in rejects:
         groups.setdefault((reject.path, reject.reason), []).append(reject.line)
-    return [f"{short_path(path)}:{line_ranges(lines)}: {reason}" for (path, reason), lines in groups.items()]
+    return [
+        f"{short_path(path)}:{line_ranges(lines, most_ranges)}: {reason}" for (path, reason), lines in groups.items()
+    ]
 
 
-def line_ranges(lines: Iterable[int]) -> str:
+def line_ranges(lines: Sequence[int], most: int | None) -> str:
     """[3, 7, 8, 9] -> "3, 7-9"."""
     ranges: list[list[int]] = []
     for line in sorted(lines):
@@ -63,12 +65,23 @@ def line_ranges(lines: Iterable[int]) -> str:
             ranges[-1][1] = line
         else:
             ranges.append([line, line])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+    more = [] if most is None or len(ranges) <= most else [f"... ({len(lines):,} rows)"]
+    return ", ".join([*(str(first) if first == last else f"{first}-{last}" for first, last in ranges[:most]), *more])
 
 
 def count_reasons(rejects: Iterable[RejectedRow]) -> dict[str, int]:
     """The reasons, the most frequent first."""
     return dict(Counter(reject.reason for reject in rejects).most_common())
+
+
+def describe_reasons(reasons: Mapping[str, int], most: int = 3) -> str:
+    """Why rows are skipped, in words: "11 a dev row of another task, 2 'label' is empty"."""
+    if len(reasons) <= 1:
+        return next(iter(reasons), "")
+    shown = dict(list(reasons.items())[:most])
+    others = sum(reasons.values()) - sum(shown.values())
+    more = [f"{others:,} for other reasons"] if others else []
+    return ", ".join([*(f"{rows:,} {reason}" for reason, rows in shown.items()), *more])
 
 
 def read_all(read: Callable[[SourceT], ReadT], sources: Iterable[SourceT]) -> list[ReadT]:
