@@ -79,8 +79,7 @@ def train(
     names = escape_markup(", ".join(given))
     console.print(f"[bold]{names}[/] on {escape_markup(chosen.backbone)}: {', '.join(chosen.tasks)}")
     begin = run_starter(chosen, out, budget, resume, force, strict)
-    begin = partial(begin, source=DataSource(data_root, skip_bad_rows), profile=profile)
-    train_to_end(out, begin, (save_every, keep))
+    train_to_end(out, partial(begin, source=DataSource(data_root, skip_bad_rows), profile=profile), (save_every, keep))
 
 
 def run_starter(

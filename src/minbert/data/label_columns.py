@@ -145,4 +145,8 @@ def label_settings(found: FileProfile, column: ColumnProfile, kind: Kind) -> tup
     if column.is_number:
         numbers = {key: number for key in keys if (number := as_number(key)) is not None}
         keys, why = sorted(numbers, key=numbers.__getitem__), "in numeric order"
-    return {"labels": [label_value(column.spellings.texts[key]) for key in keys]}, why or "in alphabetical order"
+    texts = [column.spellings.texts[key] for key in keys]
+    values = [label_value(text) for text in texts]
+    # 01 and "10", not 01 and 10
+    labels = texts if any(isinstance(value, str) for value in values) else values
+    return {"labels": labels}, why or "in alphabetical order"

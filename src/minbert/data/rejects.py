@@ -1,7 +1,7 @@
 """Rows that cannot be used, each with its file, line and reason."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -49,15 +49,16 @@ def advice(rejects: Sequence[RejectedRow]) -> str:
 
 def group_by_reason(rejects: Sequence[RejectedRow], most_ranges: int | None = None) -> list[str]:
     """A line of text for all rows with the same reason: "x.csv:3, 7-9: 'text' is empty"."""
-    groups: dict[tuple[Path, str], list[int]] = {}
+    groups: dict[tuple[Path, str], set[int]] = {}
     for reject in rejects:
-        groups.setdefault((reject.path, reject.reason), []).append(reject.line)
+        # several tasks may read the same row
+        groups.setdefault((reject.path, reject.reason), set()).add(reject.line)
     return [
         f"{short_path(path)}:{line_ranges(lines, most_ranges)}: {reason}" for (path, reason), lines in groups.items()
     ]
 
 
-def line_ranges(lines: Sequence[int], most: int | None) -> str:
+def line_ranges(lines: Collection[int], most: int | None) -> str:
     """[3, 7, 8, 9] -> "3, 7-9"."""
     ranges: list[list[int]] = []
     for line in sorted(lines):

@@ -51,8 +51,9 @@ def train(
     `data`: {task: rows}, or rows alone. Rows are a pandas or polars DataFrame, a list of dicts, a Hugging Face Dataset,
     the path of a file, or a tuple (train, dev) or (train, dev, test) or a DatasetDict of these. Columns, kind and the
     order of labels are found, as by `minbert train FILE`; `text`, `label` and `kind` override what was found, for all
-    data or as {task: ...}. `keep_na`: strings such as "N/A" are labels, not missing. `settings`: {"optimizer.learning_rate": 1e-4}. `budget`: a time limit for the
-    whole run, such as "10m". `force` replaces an older run in `out`.
+    data or as {task: ...}. `keep_na`: strings such as "N/A" are labels, not missing. `settings`:
+    {"optimizer.learning_rate": 1e-4}. `budget`: a time limit for the whole run, such as "10m". `force` replaces an
+    older run in `out`.
     `progress=None` shows nothing.
     """
     if progress not in ("bar", None):
