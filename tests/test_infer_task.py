@@ -225,7 +225,7 @@ def test_files_of_many_shapes(tmp_path: Path, shape: str, ending: str) -> None:
 
 REAL: list[tuple[Sequence[str], dict[str, tuple[str, Any]]]] = [
     (["sts-train.csv", "sts-dev.csv", "sts-test-student.csv"], {"similarity": ("score", [0, 5])}),
-    (["quora-dev.csv"], {"is_duplicate": ("classify", [0, 1])}),
+    (["quora-dev.csv"], {"is_duplicate": ("classify", ["0.0", "1.0"])}),
     (["ids-sst-train.csv", "ids-sst-dev.csv"], {"sentiment": ("classify", [0, 1, 2, 3, 4])}),
     (["ids-cfimdb-train.csv"], {"sentiment": ("classify", [0, 1])}),
     (["more/cola-train.csv", "more/cola-dev.csv"], {"acceptable": ("classify", [0, 1])}),
