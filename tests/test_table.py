@@ -362,7 +362,7 @@ def test_scores_of_a_csv_are_checked_as_numbers(tmp_path: Path) -> None:
 def test_a_long_list_of_bad_rows_is_cut_and_counted(tmp_path: Path) -> None:
     path = file_of(tmp_path, "review,stars\n" + "".join(f"x,{i}\n" for i in range(10, 50)))
     lines = refusal(path, stars()).problem.split("\n")
-    assert len(lines) == 16 and lines[-1] == "... and 25 more kinds; `minbert check` lists them all."
+    assert len(lines) == 16 and lines[-1] == "... and 25 more reasons; `minbert check` lists all rows."
     rejects = read_rows(path, stars())[1]
     assert len(BadRows(rejects[:15]).problem.split("\n")) == 15
 

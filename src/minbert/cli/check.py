@@ -63,7 +63,7 @@ def check(
     except BadRows as bad:
         for line in group_by_reason(bad.rejects):
             console.print(line, markup=False, soft_wrap=True)
-        raise UserError(f"{len(bad.rejects):,} bad rows.", bad.next_step) from None
+        raise UserError(f"{len(set(bad.rejects)):,} bad rows.", bad.next_step) from None
     if as_json:
         typer.echo(json.dumps(asdict(report), indent=2))
     else:

@@ -33,7 +33,7 @@ class BadRows(UserError):
     def __init__(self, rejects: Sequence[RejectedRow], most: int = 15) -> None:
         lines = group_by_reason(rejects, most_ranges=10)
         if len(lines) > most:
-            lines = [*lines[:most], f"... and {len(lines) - most} more kinds; `minbert check` lists them all."]
+            lines = [*lines[:most], f"... and {len(lines) - most} more reasons; `minbert check` lists all rows."]
         super().__init__("\n".join(lines), f"{advice(rejects)}Fix these rows, or skip them with --skip-bad-rows.")
         self.rejects = list(rejects)
 
