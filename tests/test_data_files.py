@@ -109,7 +109,14 @@ def test_standard_input_is_kept_beside_the_run(
     assert toml_of(files / "runs/piped/tasks/stars.toml")["files"]["train"] == str(kept)
     assert minbert("evaluate", "runs/piped").code == 0
     pipe("\n".join(json.dumps({"text": f"a film {i}", "label": i % 2}) for i in range(60)).encode())
-    assert minbert("check", "-", "--set", f"backbone={tiny}").code == 0
+    said = minbert("check", "-", "--set", f"backbone={tiny}")
+    assert said.code == 0 and "standard input (train): 60 rows" in said.out and "minbert-stdin" not in said.out
+    pipe(b"text,label\nSo, so.,good\nfine,good\nbad words,bad\nvery bad words,bad\n")
+    said = minbert("check", "-", "--set", f"backbone={tiny}")
+    assert said.code == 2 and "standard input:2: 3 fields where the header has 2" in said.out
+    assert "minbert-stdin" not in said.out + said.err
+    pipe(b"text,label\n")
+    refused(minbert("check", "-"), "standard input: a header line and no rows")
     refused(minbert("check", "-", "-"), "can be read once")
 
 
@@ -128,6 +135,48 @@ def test_mistakes_with_files_and_recipes_are_named(minbert: Minbert, files: Path
     refused(minbert("train", "outer.toml", "--out", "x"), "is a recipe, not a task file")
     refused(minbert("init", "outer.toml", "--out", "x"), "is no data file")
     assert not (files / "x").exists()
+
+
+def test_labels_are_predicted_as_they_are_written(minbert: Minbert, files: Path, tiny: Path) -> None:
+    write_csv(
+        files / "codes.csv", "review,code", [f"{row.split(',')[0]},0{1 + i % 3}" for i, row in enumerate(REVIEWS)]
+    )
+    assert minbert("train", "codes.csv", "--out", "run", *short(tiny)).code == 0
+    said = minbert("predict", "run", "code", "a great film", "--json")
+    assert list(json.loads(said.out)["probabilities"]) == ["01", "02", "03"]
+    assert minbert("predict", "run", "code", "--input", "codes.csv", "--output", "out.csv").code == 0
+    header, row = (files / "out.csv").read_text().splitlines()[:2]
+    assert "p_01,p_02,p_03" in header and any(f",{code}," in row for code in ("01", "02", "03"))
+    assert minbert("evaluate", "run", "--data", "code=codes.csv").code == 0
+
+
+def test_words_that_mean_missing_are_kept_if_asked(minbert: Minbert, files: Path, tiny: Path) -> None:
+    rows = [f"a film number {i},{('good', 'bad', 'N/A')[i % 3]}" for i in range(60)]
+    write_csv(files / "x.csv", "review,mood", rows)
+    said = minbert("train", "x.csv", "--out", "one", *short(tiny))
+    assert said.code == 0 and "na_values = N/A: 20 rows, read as missing" in said.out and "--keep-na" in said.out
+    assert "20 skipped ('mood' is N/A)" in said.err.replace("\n", " ")
+    assert toml_of(files / "one/tasks/mood.toml")["labels"] == ["bad", "good"]
+    said = minbert("train", "x.csv", "--keep-na", "--out", "two", *short(tiny))
+    assert said.code == 0 and toml_of(files / "two/tasks/mood.toml")["labels"] == ["N/A", "bad", "good"]
+
+
+def test_rows_that_a_sibling_task_holds_out_are_said(minbert: Minbert, files: Path, tiny: Path) -> None:
+    rows = [f"a film number {i},{i % 2},{i * 7 % 5}" for i in range(200)]
+    write_csv(files / "x.csv", "review,liked,stars", rows)
+    said = minbert("check", "x.csv", "--label", "liked", "--label", "stars", "--set", f"backbone={tiny}")
+    assert "train rows are skipped: a dev row of another task" in said.out
+    said = minbert("train", "x.csv", "--label", "liked", "--label", "stars", "--out", "run", *short(tiny))
+    assert "skipped (a dev row of another task)" in said.err.replace("\n", " ")
+
+
+def test_unquoted_commas_are_one_line_and_a_hint(minbert: Minbert, files: Path, tiny: Path) -> None:
+    rows = [f"a film{', and a sequel' if i % 2 else ''} number {i},{i % 3 % 2}" for i in range(100)]
+    write_csv(files / "x.csv", "review,stars", rows)
+    said = minbert("check", "x.csv", "--set", f"backbone={tiny}")
+    lines = [line for line in said.out.splitlines() if "fields where the header has 2" in line]
+    assert said.code == 2 and len(lines) == 1 and lines[0].startswith("x.csv:3, 5, 7, 9")
+    assert "need quotes around them" in said.err.replace("\n", " ")
 
 
 # ---- init ---------------------------------------------------------------------------------------------

@@ -62,9 +62,30 @@ def test_every_class_is_on_both_sides_of_a_tiny_file(fraction: float) -> None:
 
 def test_a_class_that_only_has_many_copies_is_on_both_sides_too() -> None:
     # two examples of five copies each: one row is wanted, and one of the two is taken whole
-    texts = ["same"] * 5 + ["other"] * 5 + [f"text {i}" for i in range(20)]
-    train, dev = split_off_dev(rows_of(texts, [1] * 10 + [0] * 20), task_of())
-    assert Counter(dev.labels.tolist()) == {0: 2, 1: 5} and Counter(train.labels.tolist()) == {0: 18, 1: 5}
+    texts = ["same"] * 5 + ["other"] * 5 + [f"text {i}" for i in range(40)]
+    train, dev = split_off_dev(rows_of(texts, [1] * 10 + [0] * 40), task_of())
+    assert Counter(dev.labels.tolist()) == {0: 4, 1: 5} and Counter(train.labels.tolist()) == {0: 36, 1: 5}
+    # with 20 other rows, 5 and 2 would be more than a fifth of 30
+    _, dev = split_off_dev(rows_of(texts[:30], [1] * 10 + [0] * 20), task_of())
+    assert Counter(dev.labels.tolist()) == {0: 2}
+
+
+def test_rare_classes_never_hold_out_more_than_a_fifth() -> None:
+    # 100 classes of two rows: a row of each would be half of the file
+    labels = [i % 100 for i in range(200)]
+    train, dev = split_off_dev(rows_of([f"text {i}" for i in range(200)], labels), task_of(100))
+    assert len(dev) == 40 == len(set(dev.labels.tolist())) and set(train.labels.tolist()) == set(range(100))
+    # 80 rows of one class and 10 classes of two: 8 rows, and one of each of the ten are 18 of 100
+    labels = [0] * 80 + [1 + i % 10 for i in range(20)]
+    _, dev = split_off_dev(rows_of([f"text {i}" for i in range(100)], labels), task_of(11))
+    assert Counter(dev.labels.tolist()) == {0: 8, **dict.fromkeys(range(1, 11), 1)}
+    # the larger classes first: 10 classes of 4 rows, 20 of 2, and 16 rows in all
+    labels = [i % 10 for i in range(40)] + [10 + i % 20 for i in range(40)]
+    _, dev = split_off_dev(rows_of([f"text {i}" for i in range(80)], labels), task_of(30))
+    assert len(dev) == 16 and set(range(10)) <= set(dev.labels.tolist())
+    # a larger fraction is what was asked for
+    _, dev = split_off_dev(rows_of([f"text {i}" for i in range(80)], labels), task_of(30, 0.5))
+    assert len(dev) == 40
 
 
 def test_scores_are_split_by_quantiles() -> None:
@@ -171,8 +192,11 @@ def test_too_few_rows_to_split_ask_for_a_dev_file() -> None:
         "mine.csv: too few rows (2) to use a fraction of 0.2 as dev rows: no label has two different examples."
     )
     assert caught.value.next_step == "Give task 'mine' a dev file, or more rows."
-    with pytest.raises(UserError, match="there are not two different examples"):
+    with pytest.raises(UserError, match="all 2 rows have the same text in 'text'"):
         split_off_dev(rows_of(["same", "Same."], [1.0, 2.0]), scores_of())
+    with pytest.raises(UserError, match="each of the 3 rows has another label in 'y'") as caught:
+        split_of(["one", "two", "three"], [0, 1, 2])
+    assert caught.value.next_step == "Check 'label' of task 'mine', or give it a dev file."
 
 
 def test_a_hundred_thousand_pairs_take_seconds() -> None:

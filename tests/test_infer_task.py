@@ -2,6 +2,8 @@
 
 import json
 import random
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import pytest
 
 from minbert.config.task import task_from
+from minbert.data.dataset import read_dataset
 from minbert.data.file_groups import group_files
 from minbert.data.infer_task import ColumnChoice, FoundTask, infer_tasks
 from minbert.data.label_order import order_labels, score_range
@@ -105,7 +108,7 @@ SHAPES: dict[str, tuple[dict[str, Any], list[tuple[Any, ...]]]] = {
     ),
     "booleans": (
         {"comment": "text", "toxic": ["False", "True"]},
-        [(["comment"], "toxic", "classify", [False, True])],
+        [(["comment"], "toxic", "classify", ["False", "True"])],
     ),
     "many intents": (
         {"text": "text", "intent": [f"intent_{i % 30}" for i in range(60)]},
@@ -142,7 +145,19 @@ SHAPES: dict[str, tuple[dict[str, Any], list[tuple[Any, ...]]]] = {
     ),
     "zero-one in floats": (
         {"sentence": "text", "label": ["0.0", "1.0"]},
-        [(["sentence"], "label", "classify", [0, 1])],
+        [(["sentence"], "label", "classify", ["0.0", "1.0"])],
+    ),
+    "codes": (
+        {"text": "text", "code": ["02", "10", "01"]},
+        [(["text"], "code", "classify", ["01", "02", "10"])],
+    ),
+    "many codes": (
+        {"text": "text", "code": [f"{i:03}" for i in range(20)]},
+        [(["text"], "code", "classify", [f"{i:03}" for i in range(20)])],
+    ),
+    "versions": (
+        {"text": "text", "label": ["v1", "1.1", "1.10"]},
+        [(["text"], "label", "classify", ["1.1", "1.10", "v1"])],
     ),
     "stars in words": (
         {"review": "text", "rating": ["5 stars", "1 star", "10 stars"]},
@@ -210,7 +225,7 @@ def test_files_of_many_shapes(tmp_path: Path, shape: str, ending: str) -> None:
 
 REAL: list[tuple[Sequence[str], dict[str, tuple[str, Any]]]] = [
     (["sts-train.csv", "sts-dev.csv", "sts-test-student.csv"], {"similarity": ("score", [0, 5])}),
-    (["quora-dev.csv"], {"is_duplicate": ("classify", [0, 1])}),
+    (["quora-dev.csv"], {"is_duplicate": ("classify", ["0.0", "1.0"])}),
     (["ids-sst-train.csv", "ids-sst-dev.csv"], {"sentiment": ("classify", [0, 1, 2, 3, 4])}),
     (["ids-cfimdb-train.csv"], {"sentiment": ("classify", [0, 1])}),
     (["more/cola-train.csv", "more/cola-dev.csv"], {"acceptable": ("classify", [0, 1])}),
@@ -280,6 +295,9 @@ def test_what_is_unclear_is_shown_with_the_flags_that_decide_it(tmp_path: Path) 
         ({"text": ("revue",)}, "no column 'revue'. Did you mean 'review'?"),
         ({"kind": "score", "label": ("colour",)}, "column 'colour' holds no numbers: red"),
         ({"label": ("review",), "text": ("colour",)}, "a classify task needs 2 to 500"),
+        ({"label": ("stars", "colour", "stars")}, "--label names the column 'stars' twice"),
+        ({"text": ("review", "review")}, "--text names the column 'review' twice"),
+        ({"task": "all"}, "A task cannot be called 'all': `predict RUN all` means all tasks"),
     ],
 )
 def test_wrong_flags_are_named(tmp_path: Path, choice: dict[str, Any], problem: str) -> None:
@@ -325,6 +343,8 @@ def test_tasks_of_several_files_have_names_of_their_own(tmp_path: Path) -> None:
     assert [task.name for task in tasks_of(paths[2], label=("Mood (1-3)",))] == ["Mood_1-3"]
     named = write(tmp_path / "d.csv", make_rows({"text": "text", "name": ["x", "y"]}))
     assert [task.name for task in tasks_of(named)] == ["name_"]
+    named = write(tmp_path / "e.csv", make_rows({"text": "text", "all": ["x", "y"]}))
+    assert [task.name for task in tasks_of(named)] == ["all_"]
 
 
 def test_a_column_that_names_the_numbers_of_another_gives_the_label_names(tmp_path: Path) -> None:
@@ -348,7 +368,11 @@ def test_rows_without_a_label_are_skipped_and_said_so(tmp_path: Path) -> None:
         ("text,label\n", "a header line and no rows"),
         ("Great film with a plot,1\nBad film with none,0\n", "the first line looks like a row"),
         ("i feel low,sadness\n" + "so sad,sadness\nso glad,joy\n" * 3, "the first line looks like a row"),
-        ("text,label\nok,1,2\n", "no row that can be read"),
+        ("text,label\nok,1,2\n", "None of its 1 rows can be read"),
+        ("Exported 2024-01-01\n\ntext,label\nfine,1\nbad,0\n", "x.csv:3: 2 fields where the header has 1"),
+        ("text,label\n" + "same words here,1\nsame words here,0\n" * 3, "all rows have the same text in 'text'"),
+        ("text,label\n" + "".join(f"words number {i},spam\n" for i in range(9)), "'label' has only one label: spam"),
+        ("__label__3 a fine film\n__label__1 a bad film\n", "this is a fastText file"),
         ("text\nfine words here\nmore words here\n", "no column of labels or scores was found"),
         ("label,n\n1,2\n0,3\n1,2\n0,3\n", "no column of texts was found"),
     ],
@@ -379,3 +403,158 @@ def test_labels_have_an_order() -> None:
     assert order_labels(["strongly agree", "disagree", "agree"])[0] == ["disagree", "agree", "strongly agree"]
     assert order_labels(["toxic", "non-toxic"]) == (["non-toxic", "toxic"], "the negated one first")
     assert order_labels(["b", "a", "10"]) == (["10", "a", "b"], "")
+
+
+# ---- values that mean that there is no label ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "labels", "na_values"),
+    [
+        (["1.5", "2", "NaN", "4.5", "NA", "5"], "score", None, ["NA", "NaN"]),
+        (["1", "2", "N/A", "-", "?", "3", "NaN", "none"], "classify", [1, 2, 3], ["-", "?", "N/A", "NaN", "none"]),
+        (["good", "bad", "N/A", "NULL", "nan"], "classify", ["bad", "good"], ["N/A", "NULL", "nan"]),
+        (["good", "bad", "NA", "None"], "classify", ["bad", "good"], ["NA", "None"]),
+        # North America; no symptoms; a mark for no opinion
+        (["EU", "NA", "APAC"], "classify", ["APAC", "EU", "NA"], None),
+        (["None", "Mild", "Severe"], "classify", ["None", "Mild", "Severe"], None),
+        (["none", "mild", "severe"], "classify", ["none", "mild", "severe"], None),
+        (["+", "-", "?"], "classify", ["+", "-", "?"], None),
+    ],
+)
+def test_words_that_mean_missing_are_no_labels(
+    tmp_path: Path, values: list[str], kind: str, labels: list[Any] | None, na_values: list[str] | None
+) -> None:
+    path = write(tmp_path / "x.csv", make_rows({"text": "text", "label": values}))
+    (task,) = tasks_of(path)
+    found = task.settings
+    assert (found["kind"], found.get("labels"), found.get("na_values")) == (kind, labels, na_values)
+    assert (found.get("missing") == "skip") == bool(na_values)
+    if na_values:
+        assert "read as missing" in task.reasons["na_values"]
+        rows = 60 // len(values) * len(na_values)
+        assert 0 <= int(task.reasons["na_values"].split()[0]) - rows <= len(na_values)
+        # what was found can be read
+        dataset = read_dataset(path, task_from("label", Path(), found, "here"))
+        assert len(dataset) + len(dataset.skipped) == 60
+    # the way back
+    (kept,) = tasks_of(path, keep_na=True)
+    assert "na_values" not in kept.settings and kept.settings["kind"] == "classify"
+    assert len(kept.settings["labels"]) == len(values)
+
+
+def test_a_word_that_may_mean_missing_and_is_a_label_is_said(tmp_path: Path) -> None:
+    (data,) = infer_tasks([write(tmp_path / "x.csv", make_rows({"text": "text", "label": ["EU", "NA"]}))])
+    assert "label: NA is read as a label; if it means that there is none, empty it" in data.notes
+    with pytest.raises(UserError, match="only one label: yes") as caught:
+        tasks_of(write(tmp_path / "y.csv", make_rows({"text": "text", "label": ["yes", "N/A"]})))
+    assert "--keep-na" in caught.value.next_step
+
+
+def test_what_a_word_means_in_the_training_file_it_means_in_the_dev_file(tmp_path: Path) -> None:
+    train = write(tmp_path / "x-train.csv", make_rows({"text": "text", "label": ["EU", "NA", "US"]}))
+    dev = write(tmp_path / "x-dev.csv", make_rows({"text": "text", "label": ["EU", "NA", "us"]}))
+    (task,) = tasks_of(train, dev)
+    assert task.settings["labels"] == ["EU", "NA", "US", "us"] and "na_values" not in task.settings
+
+
+# ---- values that are no labels ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "problem", "next_step"),
+    [
+        (
+            [f"{i},{7 * i:03}" for i in range(1, 13)],
+            "may be thousands or may have a decimal comma: 1,007",
+            "Write 1007",
+        ),
+        ([f"{i}%" for i in range(12)], "holds percentages: 0%", "Write them as numbers: 0 for 0%"),
+        ([f"2024-01-{i:02}" for i in range(1, 13)], "holds dates: 2024-01-01", "Name another column"),
+        ([f"{i}.3.2024" for i in range(1, 13)], "holds dates: 1.3.2024", "Name another column"),
+    ],
+)
+@pytest.mark.parametrize("choice", [{}, {"label": ("score",)}, {"kind": "score"}])
+def test_numbers_in_other_clothes_are_named(
+    tmp_path: Path, values: list[str], problem: str, next_step: str, choice: dict[str, Any]
+) -> None:
+    path = write(tmp_path / "x.csv", make_rows({"text": "text", "score": values}), ";")
+    with pytest.raises(UserError) as caught:
+        tasks_of(path, **choice)
+    assert problem in caught.value.problem and next_step in caught.value.next_step
+    assert "use --kind classify" in caught.value.next_step
+    (task,) = tasks_of(path, kind="classify", **{k: v for k, v in choice.items() if k != "kind"})
+    assert sorted(task.settings["labels"]) == sorted(values)
+
+
+def test_a_score_that_is_mostly_numbers_has_bad_rows(tmp_path: Path) -> None:
+    """They are named when the rows are read, and can be skipped."""
+    path = write(tmp_path / "x.csv", make_rows({"text": "text", "score": [1.5, 2, 4.5, "many"]}))
+    (task,) = tasks_of(path, kind="score")
+    assert task.settings["range"] == [1.0, 5.0]
+    dataset = read_dataset(path, task_from("score", Path(), task.settings, "here"), skip_bad_rows=True)
+    assert (len(dataset), len(dataset.skipped)) == (45, 15)
+
+
+def test_labels_that_differ_only_in_case_are_warned_about(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", make_rows({"text": "text", "label": ["Yes", "no", "yes", "NO", "maybe"]}))
+    (data,) = infer_tasks([path])
+    assert "differ only in case are different labels (NO, no; Yes, yes)" in data.warnings[0]
+    (data,) = infer_tasks([write(tmp_path / "y.csv", make_rows({"text": "text", "label": ["yes", "no"]}))])
+    assert not data.warnings
+
+
+def test_labels_of_rows_without_a_text_are_no_labels(tmp_path: Path) -> None:
+    rows = [*make_rows({"text": "text", "label": ["good", "bad"]}), {"text": None, "label": 3}, {"text": 7, "label": 4}]
+    (task,) = tasks_of(write(tmp_path / "x.jsonl", rows))
+    assert task.settings["labels"] == ["bad", "good"] and task.settings["missing"] == "skip"
+
+
+def test_a_label_that_differs_in_every_row_is_no_label(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", make_rows({"review": lambda row: f"the film number {row}", "stars": [1, 2]}))
+    with pytest.raises(UserError) as caught:
+        tasks_of(path, text=("stars",), label=("review",))
+    assert "column 'review' has a different value in each of 60 rows" in caught.value.problem
+    assert caught.value.next_step.endswith("for example: --text review --label stars")
+
+
+def test_a_column_of_texts_that_is_empty_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", make_rows({"sentence1": "text", "sentence2": [""], "score": [0.5, 1, 2.5]}))
+    with pytest.raises(UserError, match="column 'sentence2' is empty in all 60 rows") as caught:
+        tasks_of(path)
+    assert "--text sentence1" in caught.value.next_step
+    assert tasks_of(path, text=("sentence1",))[0].settings["text"] == ["sentence1"]
+
+
+# ---- files of other programs --------------------------------------------------------------------------
+
+
+def test_a_fasttext_file_is_converted_as_the_error_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = Path("my mail.txt")
+    lines = [f'__label__{"spam" if i % 2 else "ham"} so, a "word" number {i}\n' for i in range(60)]
+    path.write_text("".join(lines), encoding="utf-8")
+    with pytest.raises(UserError) as caught:
+        tasks_of(path)
+    command = caught.value.next_step.split("\n")[1].replace("python", f"'{sys.executable}'", 1)
+    subprocess.run(command, shell=True, check=True)
+    (task,) = tasks_of(Path("my mail.csv"))
+    assert task.settings["labels"] == ["ham", "spam"]
+    dataset = read_dataset(Path("my mail.csv"), task_from("label", Path(), task.settings, "here"))
+    assert dataset.texts[0][1] == 'so, a "word" number 1'
+
+
+def test_json_rows_below_a_name(tmp_path: Path) -> None:
+    rows = make_rows({"text": "text", "label": ["good", "bad"]})
+    path = tmp_path / "x.json"
+    for name in ("data", "results"):
+        path.write_text(json.dumps({"count": 60, name: rows}))
+        assert tasks_of(path)[0].settings["labels"] == ["bad", "good"]
+    path.write_text(json.dumps({"count": 60, "answers": rows}))
+    with pytest.raises(UserError, match="the rows are in the field 'answers'") as caught:
+        tasks_of(path)
+    assert "Call it 'data'" in caught.value.next_step
+    path.write_text(json.dumps(["one text", "another text"]))
+    with pytest.raises(UserError, match="not a JSON object") as caught:
+        tasks_of(path)
+    assert "one array of objects" in caught.value.next_step

@@ -17,9 +17,10 @@ import pytest
 
 from minbert.config.task import Files, Task, read_task
 from minbert.data.dataset import Dataset, read_dataset, read_rows
-from minbert.data.labels import balanced_weights, infer_labels
+from minbert.data.infer_labels import infer_labels
+from minbert.data.labels import LabelReader, balanced_weights
 from minbert.data.readers import format_of, read_columns
-from minbert.data.rejects import BadRows, read_all
+from minbert.data.rejects import BadRows, RejectedRow, describe_reasons, group_by_reason, read_all
 from minbert.data.source import DataSource
 from minbert.errors import UserError
 
@@ -359,13 +360,26 @@ def test_scores_of_a_csv_are_checked_as_numbers(tmp_path: Path) -> None:
 
 
 def test_a_long_list_of_bad_rows_is_cut_and_counted(tmp_path: Path) -> None:
-    path = file_of(tmp_path, "review,stars\n" + "x,9\n" * 40)
+    path = file_of(tmp_path, "review,stars\n" + "".join(f"x,{i}\n" for i in range(10, 50)))
     lines = refusal(path, stars()).problem.split("\n")
-    assert len(lines) == 16 and lines[-1] == "... and 25 more bad rows."
+    assert len(lines) == 16 and lines[-1] == "... and 25 more reasons."
     rejects = read_rows(path, stars())[1]
     assert len(BadRows(rejects[:15]).problem.split("\n")) == 15
-    with pytest.raises(BadRows, match="and 25 more bad rows; `minbert check` lists them all"):
+    with pytest.raises(BadRows, match="and 25 more reasons; `minbert check` lists all rows"):
         read_all(lambda path: read_dataset(path, stars()), [path])
+
+
+def test_bad_rows_with_the_same_reason_are_one_line(tmp_path: Path) -> None:
+    rows = ["Well, no.,0", "Well, yes.,1", "fine,1", "So, so.,1", "bad,9"]
+    path = file_of(tmp_path, "\n".join(["review,stars", *rows]) + "\n")
+    error = refusal(path, stars())
+    assert error.problem.split("\n")[0] == f"{path}:2-3, 5: 3 fields where the header has 2"
+    assert "need quotes" in error.next_step and "--skip-bad-rows" in error.next_step
+    rejects = [RejectedRow(path, line, "no") for line in range(2, 400, 2)]
+    assert BadRows(rejects).problem == f"{path}:2, 4, 6, 8, 10, 12, 14, 16, 18, 20, ... (199 rows): no"
+    assert group_by_reason(rejects)[0].count(",") == 198
+    assert describe_reasons({"a": 3}) == "a"
+    assert describe_reasons({"a": 3, "b": 2, "c": 1, "d": 1}) == "3 a, 2 b, 1 c, 1 for other reasons"
 
 
 def test_a_huge_bad_value_does_not_fill_the_screen(tmp_path: Path) -> None:
@@ -384,7 +398,43 @@ def test_skipped_bad_rows_are_counted_so_that_the_sum_is_the_rows_in_the_file(tm
 
 def test_a_file_of_bad_rows_only_is_refused_even_when_they_may_be_skipped(tmp_path: Path) -> None:
     path = file_of(tmp_path, "review,stars\nx,9\n")
-    assert refusal(path, stars(), skip_bad_rows=True).problem == f"{path}: no usable rows."
+    error = refusal(path, stars(), skip_bad_rows=True)
+    why = "'stars' is '9', not one of the labels 0, 1, 2"
+    assert (
+        error.problem == f"{path}: no usable rows: in 1 of 1 rows, {why}." and "'review' and 'stars'" in error.next_step
+    )
+    path = file_of(tmp_path, "review,stars\n,1\n,2\nx,9\n")
+    error = refusal(path, stars(), skip_bad_rows=True)
+    assert "in 2 of 3 rows, 'review' is empty, and 1 for other reasons" in error.problem
+
+
+def test_values_that_mean_missing_are_skipped_like_empty_ones(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "review,stars\nx,0\ny,N/A\nz, n/a \nw,\nv,1\n")
+    task = stars(na_values=("N/A",), missing="skip")
+    dataset = read_dataset(path, task)
+    assert labels_of(dataset) == [0, 1] and [reject.line for reject in dataset.skipped] == [3, 4, 5]
+    assert infer_labels(path, classify(na_values=("N/A",))) == ("0", "1")
+    path = write_rows(tmp_path / "rows.parquet", ["review", "stars"], [["x", 0.0], ["y", float("nan")]])
+    assert [reject.reason for reject in read_dataset(path, task).skipped] == ["'stars' is nan, not a label"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "values", "expected"),
+    [
+        (("01", "02"), ["01", "02", "1", 2], [0, 1, 0, 1]),
+        ((1, 2), ["01", "+2", "1e0"], [0, 1, 0]),
+        (("1", "01"), ["1", "01", "1.0"], [0, 1, 0]),
+        ((0.5, 1.5), ["0.50", "1,5"], [0, 1]),
+        (("1.1", "1.10"), ["1.10", "1.1"], [1, 0]),
+        (("1_2", "12"), ["12", "1_2"], [1, 0]),
+    ],
+)
+def test_other_spellings_of_a_number_are_the_same_label_if_only_one_label_is_that_number(
+    tmp_path: Path, labels: tuple[Any, ...], values: list[Any], expected: list[int]
+) -> None:
+    read = LabelReader(classify(tmp_path, labels=labels))
+    assert [read(value) for value in values] == expected
+    assert classify(tmp_path, labels=labels).label_texts == tuple(map(str, labels))
 
 
 # ---- bad files ----------------------------------------------------------------------------------------
@@ -500,7 +550,10 @@ def test_a_path_out_of_the_tasks_folder_is_not_looked_up_below_the_data_root(tmp
         (["10", "9", "9.0", "-1"], ("-1", "9", "10")),
         (["pos", "neg", " pos "], ("neg", "pos")),
         (["10", "9", "many"], ("10", "9", "many")),
-        (["True", "false"], ("false", "true")),
+        (["True", "false"], ("false", "True")),
+        (["True", "TRUE", "false"], ("false", "true")),
+        (["02", "10", "01"], ("01", "02", "10")),
+        (["1.0", "2.0"], ("1.0", "2.0")),
     ],
 )
 def test_labels_are_taken_from_the_column_numbers_in_their_order(
@@ -517,14 +570,22 @@ def test_rows_that_will_be_refused_make_no_labels(tmp_path: Path) -> None:
 
 
 def test_too_many_or_too_few_labels_point_at_the_label_column(tmp_path: Path) -> None:
-    for count in (1, 501):
-        path = write_rows(tmp_path / "rows.csv", ["review", "stars"], [["x", i] for i in range(count)])
-        with pytest.raises(UserError) as caught:
-            infer_labels(path, classify())
-        assert caught.value.problem == (
-            f"{path}: column 'stars' has {count} different values; a classify task needs 2 to 500."
-        )
-        assert caught.value.next_step == "Check 'label' of task 'mine', or list its 'labels'."
+    path = write_rows(tmp_path / "rows.csv", ["review", "stars"], [["x", i] for i in range(501)])
+    with pytest.raises(UserError) as caught:
+        infer_labels(path, classify())
+    assert caught.value.problem == f"{path}: column 'stars' has 501 different values; a classify task needs 2 to 500."
+    assert caught.value.next_step == "Check 'label' of task 'mine', or list its 'labels'."
+    path = write_rows(tmp_path / "rows.csv", ["review", "stars"], [["x", "good"]] * 5)
+    with pytest.raises(UserError, match="column 'stars' has only one label: good"):
+        infer_labels(path, classify())
+
+
+def test_labels_of_rows_without_texts_are_no_labels(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "rows.csv", ["review", "stars"], [["x", "a"], ["y", "b"], ["", "c"]])
+    assert infer_labels(path, classify()) == ("a", "b")
+    # no row is usable: reading them says why
+    path = write_rows(tmp_path / "rows.csv", ["review", "stars"], [["", "a"], ["", "b"]])
+    assert infer_labels(path, classify()) == ("a", "b")
 
 
 def test_a_task_without_labels_knows_them_after_reading(tmp_path: Path) -> None:

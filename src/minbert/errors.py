@@ -1,15 +1,21 @@
 """Errors that a user can fix, each with its next step."""
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
+
+# standard input is copied to a folder of this name, which means nothing to the user
+STDIN_FOLDER = "minbert-stdin-"
+STDIN_COPY = re.compile(rf"[^\s'\"]*{STDIN_FOLDER}\w+[/\\]stdin(\.\w+)+")
 
 
 class UserError(Exception):
     """An error that the user can fix. The command line shows it without a traceback and exits with 2."""
 
     def __init__(self, problem: str, next_step: str = "") -> None:
+        problem = STDIN_COPY.sub("standard input", problem)
         super().__init__(f"{problem}\n{next_step}" if next_step else problem)
         self.problem = problem
         self.next_step = next_step
@@ -21,6 +27,8 @@ class UserError(Exception):
 
 def short_path(path: Path) -> str:
     """A path for a message: relative to the working directory if it is below it."""
+    if STDIN_COPY.fullmatch(str(path)):
+        return "standard input"
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 

@@ -11,6 +11,7 @@ from minbert.cli.data_files import DataFlags, choose_recipe
 from minbert.cli.options import (
     DataRootOption,
     JsonOption,
+    KeepNaOption,
     KindOption,
     LabelOption,
     RecipeOrFilesArgument,
@@ -36,6 +37,7 @@ def check(
     text: TextOption = None,
     label: LabelOption = None,
     kind: KindOption = None,
+    keep_na: KeepNaOption = False,
     data_root: DataRootOption = None,
     set_: SetOption = None,
     skip_bad_rows: SkipBadRowsOption = False,
@@ -52,17 +54,17 @@ def check(
       minbert check baseline --data-root data
     """
     from minbert.analysis.data_check import check_recipe
-    from minbert.data.rejects import BadRows
+    from minbert.data.rejects import BadRows, group_by_reason
     from minbert.data.source import DataSource
 
-    chosen = choose_recipe(given, DataFlags(text, label, kind), set_ or [], quiet=as_json)
+    chosen = choose_recipe(given, DataFlags(text, label, kind, keep_na=keep_na), set_ or [], quiet=as_json)
     try:
         with stderr.status("reading and comparing all rows"):
             report = check_recipe(chosen, DataSource(data_root, skip_bad_rows))
     except BadRows as bad:
-        for reject in bad.rejects:
-            console.print(str(reject), markup=False, soft_wrap=True)
-        raise UserError(f"{plural(len(bad.rejects), 'bad row')}.", bad.next_step) from None
+        for line in group_by_reason(bad.rejects):
+            console.print(line, markup=False, soft_wrap=True)
+        raise UserError(f"{plural(len(set(bad.rejects)), 'bad row')}.", bad.next_step) from None
     if as_json:
         typer.echo(json.dumps(asdict(report), indent=2))
     else:
@@ -72,9 +74,15 @@ def check(
 
 
 def show_data_report(report: "DataReport") -> None:
+    from minbert.data.rejects import describe_reasons
+
     for table in (row_table(report), token_table(report.splits)):
         console.print(table)
         console.print()
+    for split in report.splits:
+        if split.skipped:
+            why = escape_markup(describe_reasons(split.skip_reasons))
+            console.print(f"{split.task}: {split.skipped:,} {split.split} rows are skipped: {why}")
     for train, dev in zip(report.splits[::2], report.splits[1::2], strict=True):
         enough = max(train.suggested_max_length or train.max_length, dev.suggested_max_length or dev.max_length)
         if enough < train.max_length:

@@ -27,6 +27,7 @@ class DataFlags:
     recipe: str | None = None
     metric: str | None = None
     max_length: int | None = None
+    keep_na: bool = False
 
     def given(self) -> list[str]:
         return [f"--{name.replace('_', '-')}" for name, value in vars(self).items() if value]
@@ -36,7 +37,7 @@ class DataFlags:
         from minbert.data.infer_task import ColumnChoice
 
         text = tuple(name for each in self.text or () for name in split_names(each))
-        return ColumnChoice(text, tuple(self.label or ()), self.kind or "", self.task or "")
+        return ColumnChoice(text, tuple(self.label or ()), self.kind or "", self.task or "", self.keep_na)
 
 
 def choose_recipe(
@@ -147,6 +148,8 @@ def show_found(found: "Sequence[FoundData]") -> None:
             console.print(f"  task [bold]{escape_markup(task.name)}[/]")
             for line in reason_lines(task):
                 console.print(f"    {escape_markup(line)}", soft_wrap=True)
+        for warning in data.warnings:
+            console.print(f"  [yellow]warning:[/] {escape_markup(warning)}", soft_wrap=True)
         for note in data.notes:
             console.print(f"  {escape_markup(note)}", style="dim", soft_wrap=True)
 

@@ -10,6 +10,7 @@ from minbert.cli.options import (
     DataFilesArgument,
     ForceOption,
     InitOutOption,
+    KeepNaOption,
     KindOption,
     LabelOption,
     TaskNameOption,
@@ -33,6 +34,7 @@ def init(
     text: TextOption = None,
     label: LabelOption = None,
     kind: KindOption = None,
+    keep_na: KeepNaOption = False,
     task: TaskNameOption = None,
     force: ForceOption = False,
 ) -> None:
@@ -47,7 +49,7 @@ def init(
         raise UserError(f"'{files[0]}' is no data file.", "Name csv, tsv, jsonl, json, parquet or xlsx files.")
     if (out / "recipe.toml").exists() and not force:
         raise UserError(f"{out / 'recipe.toml'}: exists already.", "Name another --out, or replace it with --force.")
-    found = find_tasks(files, DataFlags(text, label, kind, task), out / "stdin")
+    found = find_tasks(files, DataFlags(text, label, kind, task, keep_na=keep_na), out / "stdin")
     tasks = [each for data in found for each in data.tasks]
     written = {out / "tasks" / f"{each.name}.toml": task_toml(each, out / "tasks") for each in tasks}
     written[out / "recipe.toml"] = recipe_toml(tasks, out)
@@ -80,7 +82,9 @@ def task_toml(task: "FoundTask", folder: Path) -> str:
     files = {role: relative_path(Path(path), folder) for role, path in task.settings["files"].items()}
     lines.append("# relative to this file\n" + tomli_w.dumps({"files": files}).rstrip())
     if "dev" not in files:
-        lines.append('# dev = "..."                # without it, a tenth of the training rows is held out')
+        lines.append(
+            '# dev = "..."     # without it, a tenth of the training rows is held out (up to a fifth, with rare labels)'
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -39,6 +39,9 @@ KindOption = Annotated[
     Literal["classify", "score"] | None,
     typer.Option("--kind", help="Of data files: whether labels are classes or scores.", show_default=False),
 ]
+KeepNaOption = Annotated[
+    bool, typer.Option("--keep-na", help="Of data files: N/A, NaN, NULL and the like are labels, not missing.")
+]
 TaskNameOption = Annotated[
     str | None,
     typer.Option(

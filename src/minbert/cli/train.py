@@ -14,6 +14,7 @@ from minbert.cli.interrupts import StopSignal, show_stopped, show_stopped_at_onc
 from minbert.cli.options import (
     DataRootOption,
     ForceOption,
+    KeepNaOption,
     KeepOption,
     KindOption,
     LabelOption,
@@ -50,6 +51,7 @@ def train(
     text: TextOption = None,
     label: LabelOption = None,
     kind: KindOption = None,
+    keep_na: KeepNaOption = False,
     task: TaskNameOption = None,
     recipe: WithRecipeOption = None,
     metric: MetricOption = None,
@@ -78,7 +80,7 @@ def train(
       minbert train baseline --data-root data --out runs/baseline
     """
     overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
-    flags = DataFlags(text, label, kind, task, recipe, metric, max_length)
+    flags = DataFlags(text, label, kind, task, recipe, metric, max_length, keep_na)
     chosen = choose_recipe(given, flags, overrides, stdin_for=out)
     show_start(given, chosen)
     begin = run_starter(chosen, out, budget, resume, force, strict)

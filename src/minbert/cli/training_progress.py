@@ -63,10 +63,13 @@ class TrainingView:
         self.last = time.perf_counter()
 
     def started(self, event: "Started") -> None:
+        from minbert.data.rejects import describe_reasons
+
         self.bar.update(self.training_bar, description="training", total=event.steps, completed=event.done)
         self.done_before = event.done
         for name, (train_rows, dev_rows) in event.rows.items():
-            skipped = f", {event.skipped[name]:,} skipped (`minbert check` lists them)" if event.skipped[name] else ""
+            why = escape_markup(describe_reasons(event.skip_reasons.get(name, {})))
+            skipped = f", {event.skipped[name]:,} skipped ({why})" if event.skipped[name] else ""
             rows = f"{plural(train_rows, 'training row')}, {plural(dev_rows, 'dev row')}"
             self.bar.console.print(f"  {name}: {rows}{skipped}")
         for note in event.notes:

@@ -14,6 +14,12 @@ from minbert.config.task import Task, read_task
 from minbert.errors import did_you_mean
 
 Precision = Literal["auto", "fp32", "bf16"]
+# what no task may be called, and why
+RESERVED_NAMES = {
+    # the key that distinguishes techniques from other tables: see merge
+    "name": "in recipes, it is a setting",
+    "all": "`predict RUN all` means all tasks",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,12 +239,10 @@ class Recipe:
             if not isinstance(term, OverallTerm) and term <= 0:
                 raise ValueError(f"the weight of '{measure}' in [overall] should be above 0, not {term:g}")
         for name in self.tasks:
-            # "name" is the key that distinguishes techniques from other tables: see merge
-            if name == "name" or not name.replace("_", "").replace("-", "").isalnum():
-                raise ValueError(
-                    f"'{name}' cannot be the name of a task"
-                    + ("" if name == "name" else ": use only letters, digits, - and _")
-                )
+            if name in RESERVED_NAMES:
+                raise ValueError(f"a task cannot be called '{name}': {RESERVED_NAMES[name]}. Call it '{name}_'")
+            if not name.replace("_", "").replace("-", "").isalnum():
+                raise ValueError(f"'{name}' cannot be the name of a task: use only letters, digits, - and _")
         for i, stage in enumerate(self.stages):
             for name in (*stage.tasks, *stage.batch_sizes, *stage.max_lengths):
                 if name not in self.tasks:

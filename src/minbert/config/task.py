@@ -1,5 +1,6 @@
 """tasks/x.toml -> Task: columns, labels, metric and files of one task."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, field, replace
@@ -17,6 +18,8 @@ TASK_METRICS = {
 Label = str | int | float | bool
 # tokens per example
 DEFAULT_MAX_LENGTH = 128
+# 1.0 is how pandas writes 1 in a column with empty cells; 01 is a code, and 1.10 may be a version
+WHOLE_NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(?:\.0+)?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +59,8 @@ class Task:
     threshold: float | None = None
     # what to do with rows whose texts or label are empty
     missing: Literal["error", "skip"] = "error"
+    # values of the label column that are read as empty, such as "N/A"
+    na_values: tuple[str, ...] = ()
     delimiter: str = ""
     about: str = ""
 
@@ -114,7 +119,12 @@ class Task:
     @property
     def display_labels(self) -> tuple[str, ...]:
         """The labels of a classify task as they are shown."""
-        return self.label_names or self.label_keys
+        return self.label_names or self.label_texts
+
+    @property
+    def label_texts(self) -> tuple[str, ...]:
+        """The labels of a classify task as `labels` writes them."""
+        return tuple(value.strip() if isinstance(value, str) else label_key(value) for value in self.labels)
 
     def with_labels(self, labels: tuple[Label, ...]) -> "Task":
         return replace(self, labels=labels)
@@ -137,11 +147,8 @@ def label_key(value: object) -> str:
     text = str(value).strip()
     if text.lower() in ("true", "false"):
         return text.lower()
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else str(number)
+    whole = WHOLE_NUMBER.fullmatch(text)
+    return text if whole is None else "0" if whole[1] == "-0" else whole[1]
 
 
 def task_from(name: str, folder: Path, settings: Mapping[str, Any], where: str) -> Task:

@@ -7,9 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from minbert.config.task import label_key
+from minbert.data.column_request import TOO_MANY_FIELDS
+from minbert.data.fasttext import FASTTEXT_LABEL, fasttext_file
+from minbert.data.json_rows import HOW_TO_WRITE_ROWS
+from minbert.data.label_spellings import LabelSpellings
 from minbert.data.labels import as_number
-from minbert.data.readers import ColumnReader, read_layout
-from minbert.data.rejects import is_missing
+from minbert.data.missing_words import may_be_missing, means_missing
+from minbert.data.readers import ColumnReader, FileLayout, read_layout
+from minbert.data.rejects import RejectedRow, is_missing
 from minbert.errors import UserError
 from minbert.plural import plural
 
@@ -41,10 +46,16 @@ class ColumnProfile:
     characters: int = 0
     measured: int = 0
     sample: str = ""
+    # how often each word occurs that may mean that there is no value; see settle_missing_words
+    na: dict[str, int] = field(default_factory=dict)
+    spellings: LabelSpellings = field(default_factory=LabelSpellings)
 
     def add(self, value: Any) -> None:
         if is_missing(value) or value != value:
             self.missing += 1
+            return
+        if may_be_missing(value):
+            self.na[value.strip()] = self.na.get(value.strip(), 0) + 1
             return
         self.filled += 1
         if not self.sample:
@@ -58,16 +69,27 @@ class ColumnProfile:
             self.fractions += not number.is_integer()
             self.low, self.high = min(self.low, number), max(self.high, number)
         if not self.overflow:
-            self._count(str(number) if number is not None and isinstance(value, str) and "," in value else value)
+            comma = number is not None and isinstance(value, str) and "," in value
+            self._count(value, label_key(str(number)) if comma else label_key(value))
         if self.measured < MEASURED_ROWS and isinstance(value, str):
             self.measured += 1
             self.words += max(len(value.split()), 0 if value.isascii() else len(NO_SPACES.findall(value)) // 2)
             self.characters += len(value)
 
-    def _count(self, value: Any) -> None:
-        key = label_key(value)
-        self.counts[key] = self.counts.get(key, 0) + 1
+    def _count(self, value: Any, key: str, rows: int = 1) -> None:
+        self.counts[key] = self.counts.get(key, 0) + rows
+        self.spellings.add(value, key)
         self.overflow = len(self.counts) > MOST_DISTINCT
+
+    def settle_missing_words(self, keep_na: bool) -> None:
+        """Count the words that are values in this column after all; the others stay in `na`."""
+        others, numbers = list(self.counts), self.is_number
+        for word, rows in list(self.na.items()):
+            if keep_na or not means_missing(word, others, numbers):
+                self.filled += rows
+                self._count(word, label_key(word), rows)
+                self.sample = self.sample or word
+                del self.na[word]
 
     @property
     def distinct(self) -> int:
@@ -102,9 +124,13 @@ class ColumnProfile:
 
     def merge(self, other: "ColumnProfile") -> "ColumnProfile":
         """The values of both, for the labels of a training file and of its dev file."""
-        counts = dict(self.counts)
-        for key, count in other.counts.items():
-            counts[key] = counts.get(key, 0) + count
+        counts, na = dict(self.counts), dict(self.na)
+        for key, count in (*other.counts.items(), *other.na.items()):
+            # what a word means is settled by the first file that has it
+            into = na if key in na or (key in other.na and key not in counts) else counts
+            into[key] = into.get(key, 0) + count
+        spellings = LabelSpellings()
+        spellings.texts = {**other.spellings.texts, **self.spellings.texts}
         return ColumnProfile(
             self.name,
             self.filled + other.filled,
@@ -117,6 +143,8 @@ class ColumnProfile:
             self.overflow or other.overflow,
             self.lists + other.lists,
             sample=self.sample or other.sample,
+            na=na,
+            spellings=spellings,
         )
 
 
@@ -129,11 +157,13 @@ class FileProfile:
     description: str
     columns: dict[str, ColumnProfile]
     rows: int = 0
-    # rows that cannot be read
+    # rows that cannot be read, and the first of them
     bad_rows: int = 0
+    first_bad: RejectedRow | None = None
 
 
-def profile_file(path: Path) -> FileProfile:
+def profile_file(path: Path, keep_na: bool = False) -> FileProfile:
+    """`keep_na`: N/A, NaN and the like are values."""
     layout = read_layout(path)
     names = [name for name in layout.columns if name.strip()]
     check_header(path, layout.columns)
@@ -144,27 +174,45 @@ def profile_file(path: Path) -> FileProfile:
             # its values are known to be neither labels nor numbers
             if not (column.overflow and column.measured >= MEASURED_ROWS and not column.is_number):
                 column.add(value)
+    for column in columns:
+        column.settle_missing_words(keep_na)
     if not found.rows:
-        what = "no row that can be read" if found.bad_rows else "a header line and no rows"
-        raise UserError(
-            f"{path}: {what} ({layout.description}).",
-            f"The columns are {', '.join(names) or '(none with a name)'}. Add rows, or name another file.",
-        )
+        raise no_rows(found, layout)
     check_names(found)
     return found
 
 
 def read_good_rows(found: FileProfile, names: list[str]) -> Iterator[list[Any]]:
-    for _, values in ColumnReader(found.path, names, ""):
+    for line, values in ColumnReader(found.path, names, ""):
         if isinstance(values, str):
             found.bad_rows += 1
+            found.first_bad = found.first_bad or RejectedRow(found.path, line, values)
         else:
             found.rows += 1
             yield values
 
 
+def no_rows(found: FileProfile, layout: FileLayout) -> UserError:
+    """The error about a file in which no row can be used."""
+    names = ", ".join(name for name in layout.columns if name.strip())
+    if found.first_bad is None:
+        return UserError(
+            f"{found.path}: a header line and no rows ({found.description}).",
+            f"The columns are {names or '(none with a name)'}. Add rows, or name another file.",
+        )
+    if not layout.columns:
+        how = HOW_TO_WRITE_ROWS
+    elif TOO_MANY_FIELDS in found.first_bad.reason:
+        how = f"Its first line was read as the names of the columns: {names:.80}. Remove what is above the header line."
+    else:
+        how = "Correct the rows, or name another file."
+    return UserError(f"{found.first_bad}\nNone of its {found.bad_rows:,} rows can be read ({found.description}).", how)
+
+
 def check_header(path: Path, header: list[str]) -> None:
     """Refuse a file that begins with its first row: a name is neither a number nor a sentence."""
+    if header and header[0].startswith(FASTTEXT_LABEL):
+        raise fasttext_file(path)
     odd = [name for name in header if as_number(name) is not None or len(name.split()) > 5 or len(name) > 60]
     if odd and any(len(name.split()) > 2 for name in header):
         raise no_header(path, header)

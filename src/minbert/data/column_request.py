@@ -11,6 +11,7 @@ from minbert.errors import UserError, closest
 FileRow = tuple[int, list[Any] | str]
 # of a file whose rows name their own columns: names kept for the message that a column is missing
 MAX_COLUMN_NAMES = 100
+TOO_MANY_FIELDS = "fields where the header has"
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class ColumnRequest:
     def pick(self, row: list[Any], header: Sequence[str], places: Sequence[int | None]) -> list[Any] | str:
         """The values of a row, or what is wrong with it."""
         if len(row) > len(header) or (self.exact and len(row) < len(header)):
-            return f"{len(row)} fields where the header has {len(header)}"
+            return f"{len(row)} {TOO_MANY_FIELDS} {len(header)}"
         row = row + [""] * (len(header) - len(row))
         return [None if place is None else row[place] for place in places]
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from minbert.config.task import Task
 from minbert.data.labels import LabelReader
 from minbert.data.readers import read_columns
-from minbert.data.rejects import BadRows, MissingValue, RejectedRow, is_missing
+from minbert.data.rejects import BadRows, MissingValue, RejectedRow, count_reasons, is_missing
 from minbert.data.text_format import is_unicode
 from minbert.errors import UserError
 
@@ -52,8 +52,20 @@ def read_dataset(path: Path, task: Task, *, labeled: bool = True, skip_bad_rows:
         raise BadRows(rejects)
     dataset.skipped = sorted(dataset.skipped + rejects, key=lambda reject: reject.line)
     if not len(dataset):
-        raise UserError(f"{path}: no usable rows.", "A data file needs a header line and at least one row.")
+        raise no_usable_rows(path, task, dataset.skipped)
     return dataset
+
+
+def no_usable_rows(path: Path, task: Task, skipped: Sequence[RejectedRow]) -> UserError:
+    if not skipped:
+        return UserError(f"{path}: no usable rows.", "A data file needs a header line and at least one row.")
+    (reason, rows), *others = count_reasons(skipped).items()
+    more = f", and {len(skipped) - rows:,} for other reasons" if others else ""
+    columns = "' and '".join((*task.text, task.label))
+    return UserError(
+        f"{path}: no usable rows: in {rows:,} of {len(skipped):,} rows, {reason}{more}.",
+        f"Fill the columns '{columns}' as task '{task.name}' needs them, or name another file.",
+    )
 
 
 def read_rows(path: Path, task: Task, *, labeled: bool = True) -> tuple[Dataset, list[RejectedRow]]:

@@ -25,6 +25,8 @@ GroupCounts = list[tuple[int, int]]
 MOST_SCORE_BINS = 10
 # pairs that share texts stay together up to this many rows, and up to a tenth of the dev rows
 FEWEST_LINKED_ROWS = 4
+# of all rows: more are not held out for the sake of rare labels
+MOST_HELD_OUT = 0.2
 
 
 def split_off_dev(dataset: Dataset, task: Task) -> tuple[Dataset, Dataset]:
@@ -33,15 +35,35 @@ def split_off_dev(dataset: Dataset, task: Task) -> tuple[Dataset, Dataset]:
     strata_N = dataset.labels if task.kind == "classify" else score_bins(dataset.labels, task.dev_split)
     in_dev_N = choose_dev_rows(example_keys(dataset.texts), strata_N, task.dev_split)
     if not in_dev_N.any():
-        reason = "no label has" if task.kind == "classify" else "there are not"
-        raise UserError(
-            f"{dataset.path}: too few rows ({len(dataset)}) to use a fraction of {task.dev_split:g} as dev rows: "
-            f"{reason} two different examples.",
-            f"Give task '{task.name}' a dev file, or more rows.",
-        )
+        raise no_dev_rows(dataset, task)
     train, dev = dataset.take(np.flatnonzero(~in_dev_N)), dataset.take(np.flatnonzero(in_dev_N))
     dev.skipped = []  # they are counted with the training rows
     return train, dev
+
+
+def no_dev_rows(dataset: Dataset, task: Task) -> UserError:
+    """The error about rows of which none can be held out."""
+    assert dataset.labels is not None
+    rows, next_step = len(dataset), f"Give task '{task.name}' a dev file, or more rows."
+    if rows > 1 and len(set(example_keys(dataset.texts))) == 1:
+        columns = "' and '".join(task.text)
+        return UserError(
+            f"{dataset.path}: all {rows:,} rows have the same text in '{columns}', so none can be held out as dev "
+            f"rows: {dataset.texts[0][0]:.60}",
+            f"Check 'text' of task '{task.name}', or give it a dev file.",
+        )
+    if task.kind == "classify" and len(np.unique(dataset.labels)) == rows > 2:
+        return UserError(
+            f"{dataset.path}: each of the {rows:,} rows has another label in '{task.label}', so none can be held out "
+            "as a dev row.",
+            f"Check 'label' of task '{task.name}', or give it a dev file.",
+        )
+    reason = "no label has" if task.kind == "classify" else "there are not"
+    return UserError(
+        f"{dataset.path}: too few rows ({rows}) to use a fraction of {task.dev_split:g} as dev rows: "
+        f"{reason} two different examples.",
+        next_step,
+    )
 
 
 def without_held_out(
@@ -83,15 +105,22 @@ def choose_dev_rows(keys: Sequence[ExampleKey], strata_N: Numbers, fraction: flo
         counts.setdefault(group, []).append((stratum, count))
     rows_S = np.bincount(strata_N, minlength=strata)
     groups_S = np.bincount(both % strata, minlength=strata)
-    wanted_S = np.where(groups_S > 1, np.clip(np.rint(fraction * rows_S), 1, rows_S - 1), 0).astype(int)
-    chosen = fill_strata([(group, counts[group]) for group in hash_order(keys, group_N)], wanted_S, groups_S)
-    return np.isin(group_N, list(chosen))
+    groups = [(group, counts[group]) for group in hash_order(keys, group_N)]
+    wanted_S = np.where(groups_S > 1, np.clip(np.rint(fraction * rows_S), 0, rows_S - 1), 0).astype(int)
+    most = max(int(MOST_HELD_OUT * len(keys)), int(wanted_S.sum()), 1)
+    # a row of each rare stratum too, of the larger ones first
+    order = dict.fromkeys(stratum for _, each in groups for stratum, _ in each)
+    rare = [stratum for stratum in order if groups_S[stratum] > 1 and not wanted_S[stratum]]
+    rare.sort(key=lambda stratum: -rows_S[stratum])
+    wanted_S[rare[: most - int(wanted_S.sum())]] = 1
+    return np.isin(group_N, list(fill_strata(groups, wanted_S, groups_S, most)))
 
 
-def fill_strata(groups: Sequence[tuple[int, GroupCounts]], wanted_S: Numbers, groups_S: Numbers) -> set[int]:
+def fill_strata(groups: Sequence[tuple[int, GroupCounts]], wanted_S: Numbers, groups_S: Numbers, most: int) -> set[int]:
     """The groups, first to last, that bring the strata closer to the rows that they want.
 
-    Never the last group with rows of a stratum: a label without training rows cannot be learned.
+    Never the last group with rows of a stratum: a label without training rows cannot be learned. A group that is larger
+    than what its strata want is only taken up to `most` rows in all, or if there is nothing else.
     """
     wanted, left = wanted_S.tolist(), groups_S.tolist()
     chosen: set[int] = set()
@@ -110,7 +139,10 @@ def fill_strata(groups: Sequence[tuple[int, GroupCounts]], wanted_S: Numbers, gr
         # all its groups are too large: the smallest of them
         fitting = [each for each in groups if stratum in dict(each[1]) and all(left[other] > 1 for other, _ in each[1])]
         if fitting and wanted[stratum] == wanted_S[stratum]:
-            take(*min(fitting, key=lambda each: sum(rows for _, rows in each[1])))
+            smallest = min(fitting, key=lambda each: sum(rows for _, rows in each[1]))
+            held_out = int(wanted_S.sum()) - sum(wanted)
+            if not chosen or held_out + sum(rows for _, rows in smallest[1]) <= most:
+                take(*smallest)
     return chosen
 
 

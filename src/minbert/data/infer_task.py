@@ -3,15 +3,20 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
+from minbert.config.recipe import RESERVED_NAMES
+from minbert.config.task import Label, label_key
 from minbert.data.column_names import names_id
 from minbert.data.column_profile import ColumnProfile, FileProfile, profile_file
 from minbert.data.column_request import check_columns
 from minbert.data.file_groups import FileGroup, group_files
+from minbert.data.infer_labels import label_values
 from minbert.data.label_columns import find_labels, holds_several, kind_of_label, label_settings, may_be_label
 from minbert.data.label_twins import LabelNames, find_twins
+from minbert.data.odd_values import odd_values, odd_values_error
 from minbert.data.source import SplitName
 from minbert.data.text_columns import check_text, find_text
 from minbert.data.unclear_columns import shell_name
@@ -29,6 +34,8 @@ class ColumnChoice:
     # classify or score
     kind: str = ""
     task: str = ""
+    # N/A, NaN and the like are labels
+    keep_na: bool = False
 
 
 @dataclass
@@ -51,6 +58,8 @@ class FoundData:
     tasks: list[FoundTask] = field(default_factory=list)
     # what else is worth knowing
     notes: list[str] = field(default_factory=list)
+    # what is probably a mistake in the files
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def train(self) -> FileProfile:
@@ -81,16 +90,29 @@ def several_tasks(found: Sequence[FoundData]) -> UserError:
     return UserError(f"--task names one task, and {len(labels)} were found: {names}.", how)
 
 
+def check_choice(choice: ColumnChoice) -> None:
+    for option, names in (("--text", choice.text), ("--label", choice.label)):
+        for name in names:
+            if names.count(name) > 1:
+                raise UserError(f"{option} names the column '{name}' twice.", "Name each column once.")
+    if choice.task in RESERVED_NAMES:
+        raise UserError(
+            f"A task cannot be called '{choice.task}': {RESERVED_NAMES[choice.task]}.",
+            f"Use another name, for example: --task {choice.task}_",
+        )
+
+
 def infer_group(group: FileGroup, choice: ColumnChoice) -> FoundData:
-    profiles = {role: profile_file(path) for role, path in group.files.items()}
+    check_choice(choice)
+    profiles = {role: profile_file(path, choice.keep_na) for role, path in group.files.items()}
     found = FoundData(group, profiles)
     text, text_reason = find_text(found.train, choice.text)
     check_text(found.train, text)
-    labels, label_reason = find_labels(found.train, text, choice.label)
+    labels, label_reason = find_labels(found.train, text, choice.label, choice.kind)
     twins = find_twins(found.train, labels) if not choice.label else {}
     for label in labels:
         if label not in [twin.column for twin in twins.values()]:
-            task = infer_task(found, text, label, choice.kind, twins.get(label))
+            task = infer_task(found, text, label, choice, twins.get(label))
             task.reasons = {"text": text_reason, "label": label_reason, **task.reasons}
             found.tasks.append(task)
     others = [column for column in found.train.columns.values() if column.name not in (*text, *labels)]
@@ -104,23 +126,33 @@ def infer_group(group: FileGroup, choice: ColumnChoice) -> FoundData:
     return found
 
 
-def infer_task(found: FoundData, text: list[str], label: str, kind: str, twin: LabelNames | None) -> FoundTask:
+def infer_task(
+    found: FoundData, text: list[str], label: str, choice: ColumnChoice, twin: LabelNames | None
+) -> FoundTask:
     """The settings of one task, in the order of a task file."""
     files = labeled_files(found, text, label)
-    values = found.train.columns[label]
-    for role in files:
-        if role != "train":
-            values = values.merge(found.profiles[role].columns[label])
-    what, kind_reason = kind_of_label(values, kind, len(text) == 2)
+    values = values_of_label(found, files, text, label)
+    if choice.kind != "classify" and (odd := odd_values(values)):
+        raise odd_values_error(found.train, values, odd)
+    what, kind_reason = kind_of_label(values, choice.kind, len(text) == 2)
     more, more_reason = label_settings(found.train, values, what)
     reasons = {"kind": kind_reason, **dict.fromkeys(more, more_reason)}
     settings: dict[str, Any] = {"kind": what, "text": text, "label": label, **more}
-    if twin and what == "classify" and all(str(value) in twin.names for value in more["labels"]):
-        settings["label_names"] = [twin.names[str(value)] for value in more["labels"]]
+    if twin and what == "classify" and all(label_key(value) in twin.names for value in more["labels"]):
+        settings["label_names"] = [twin.names[label_key(value)] for value in more["labels"]]
         reasons["label_names"] = f"column '{twin.column}' has a name for each value"
     if (identity := find_id(found.train, [*text, label])) not in ("", "id"):
         settings["id"], reasons["id"] = identity, "a different value in every row"
-    if missing := rows_without(found, files, [*text, label]):
+    if values.na:
+        settings["na_values"], reasons["na_values"] = sorted(values.na), na_reason(values, what)
+    if what == "classify" and (alike := same_but_case(more["labels"])):
+        found.warnings.append(
+            f"{label}: labels that differ only in case are different labels ({alike}). If they mean the same, write "
+            "them in the same way in the file"
+        )
+    if not choice.keep_na and (words := [key for key in values.counts if key in ("NA", "None")]):
+        found.notes.append(f"{label}: {', '.join(words)} is read as a label; if it means that there is none, empty it")
+    if missing := rows_without(found, files, text, label):
         settings["missing"], reasons["missing"] = "skip", missing
     settings["files"] = {role: str(path.resolve()) for role, path in files.items()}
     return FoundTask(legal_name(label), settings, reasons)
@@ -140,9 +172,40 @@ def labeled_files(found: FoundData, text: Sequence[str], label: str) -> dict[Spl
     return files
 
 
-def rows_without(found: FoundData, files: dict[SplitName, Path], columns: Sequence[str]) -> str:
+def values_of_label(found: FoundData, files: dict[SplitName, Path], text: Sequence[str], label: str) -> ColumnProfile:
+    """What the label column holds in all files, in the rows that have texts."""
+    profiles = []
+    for role, path in files.items():
+        values = found.profiles[role].columns[label]
+        if any(found.profiles[role].columns[name].missing for name in text):
+            settled, values = values, ColumnProfile(label)
+            for value, usable in label_values(path, text, label):
+                if usable:
+                    values.add(value)
+            # as in the whole column: its words are values if none of them was missing
+            values.settle_missing_words(not settled.na)
+        profiles.append(values)
+    return reduce(ColumnProfile.merge, profiles)
+
+
+def na_reason(values: ColumnProfile, kind: str) -> str:
+    rows = f"{plural(sum(values.na.values()), 'row')}, read as missing"
+    return rows if kind == "score" else f"{rows}; to learn them as labels, use --keep-na"
+
+
+def same_but_case(labels: Sequence[Label]) -> str:
+    """The labels that are the same but for upper and lower case, or nothing."""
+    groups: dict[str, list[str]] = {}
+    for label in labels:
+        groups.setdefault(str(label).casefold(), []).append(str(label))
+    return "; ".join(", ".join(group) for group in groups.values() if len(group) > 1)
+
+
+def rows_without(found: FoundData, files: dict[SplitName, Path], text: Sequence[str], label: str) -> str:
     """How many rows lack a value, in words; nothing if all have them."""
-    counts = [found.profiles[role].columns[name].missing for role in files for name in columns]
+    profiles = [found.profiles[role].columns for role in files]
+    counts = [columns[name].missing for columns in profiles for name in text]
+    counts += [columns[label].missing + sum(columns[label].na.values()) for columns in profiles]
     if not any(counts):
         return ""
     # a row may lack several: more than one count gives only a lower bound
@@ -160,8 +223,7 @@ def find_id(found: FileProfile, used: Sequence[str]) -> str:
 def legal_name(name: str) -> str:
     """A column's name as the name of a task: letters, digits, - and _."""
     legal = re.sub(r"[^\w-]+", "_", name).strip("_-") or "task"
-    # the key that names techniques in recipes
-    return "name_" if legal == "name" else legal
+    return f"{legal}_" if legal in RESERVED_NAMES else legal
 
 
 def make_names_unique(found: Sequence[FoundData]) -> None:

@@ -12,7 +12,7 @@ from minbert.data.csv_rows import Overlong, RecordLines
 from minbert.errors import UserError
 
 # an object around an array of rows has it under one of these names
-ROW_KEYS = ("data", "rows", "examples", "records", "items")
+ROW_KEYS = ("data", "rows", "examples", "records", "items", "results")
 BLOCK_CHARACTERS = 2**16
 DECODER = json.JSONDecoder()
 SPACE = re.compile(r"[ \t\r\n\ufeff]*")
@@ -99,19 +99,27 @@ class JsonDocument:
         """Go to the array of rows; False if the file has one object per line."""
         if self.next_is("["):
             return True
-        keys, columns = [], True
+        keys, columns, arrays = [], True, []
         if self.next_is("{"):
             while self.peek() not in ("}", ""):
                 keys.append(self.value())
                 self.expect(":")
                 if keys[-1] in ROW_KEYS and self.next_is("["):
                     return True
-                columns = isinstance(self.value(), list | dict) and columns
+                value = self.value()
+                columns = isinstance(value, list | dict) and columns
+                if isinstance(value, list) and value and isinstance(value[0], dict):
+                    arrays.append(keys[-1])
                 if not self.next_is(","):
                     break
             self.expect("}")
             if self.peek() == "{":
                 return False
+        if len(arrays) == 1:
+            raise UserError(
+                f"{path}: the rows are in the field '{arrays[0]}', which is not looked at.",
+                f"Call it 'data', or write only its array: [{{...}}, ...]. Known names: {', '.join(ROW_KEYS)}.",
+            )
         how = f"{HOW_TO_WRITE_ROWS} With pandas: df.to_json(path, orient='records')" if keys and columns else ""
         names = f" It is one object with the fields {', '.join(map(str, keys[:20]))}." if keys else ""
         raise UserError(f"{path}: no array of objects.{names}", how or HOW_TO_WRITE_ROWS)

@@ -7,7 +7,10 @@ from typing import Any, Literal
 from minbert.data.column_names import names_id, names_label, names_score
 from minbert.data.column_profile import ColumnProfile, FileProfile
 from minbert.data.column_request import check_columns
+from minbert.data.label_errors import no_label_twice, not_numbers, one_label, several_labels
 from minbert.data.label_order import label_value, order_labels, score_range
+from minbert.data.labels import as_number
+from minbert.data.odd_values import odd_values, odd_values_error
 from minbert.data.unclear_columns import unclear_columns
 from minbert.errors import UserError
 
@@ -16,9 +19,10 @@ Kind = Literal["classify", "score"]
 MOST_CLASSES_OF_NUMBERS = 10
 MOST_CLASSES = 500
 FEWEST_FILLED = 0.05
+LEADING_ZERO = re.compile(r"0\d+")
 
 
-def find_labels(found: FileProfile, text: Sequence[str], given: Sequence[str]) -> tuple[list[str], str]:
+def find_labels(found: FileProfile, text: Sequence[str], given: Sequence[str], kind: str) -> tuple[list[str], str]:
     """The names of the label columns, and the reason."""
     if given:
         here = [name for name in given if name in found.columns]
@@ -26,21 +30,31 @@ def find_labels(found: FileProfile, text: Sequence[str], given: Sequence[str]) -
         return here, "named by --label"
     others = [column for column in found.columns.values() if column.name not in text]
     several = [column for column in others if holds_several(column) and column.lists + column.distinct > 1]
-    usable = [column for column in others if column not in several and may_be_label(column)]
+    odd = [column for column in others if kind != "classify" and odd_values(column)]
+    usable = [column for column in others if column not in (*several, *odd) and may_be_label(column)]
     # a column that is filled now and then is learned only if it is named
     usable = [column for column in usable if column.filled >= FEWEST_FILLED * found.rows]
     named = [column.name for column in usable if names_label(column.name)]
     if named:
         return named, "by its name"
-    for column in several:
+    for column in (*several, *odd):
         if names_label(column.name) or not usable:
-            raise several_labels(found, column)
+            what = odd_values(column) if column in odd else None
+            raise odd_values_error(found, column, what) if what else several_labels(found, column)
     if len(usable) == 1:
         return [usable[0].name], "the only column with values that repeat"
     if not usable:
-        raise unclear_columns(found, "no column of labels or scores was found")
+        raise no_labels(found, others)
     names = ", ".join(column.name for column in usable)
     raise unclear_columns(found, f"{len(usable)} columns may be the label: {names}")
+
+
+def no_labels(found: FileProfile, others: Sequence[ColumnProfile]) -> UserError:
+    constant = [column for column in others if column.distinct == 1 and not column.lists]
+    named = [column for column in constant if names_label(column.name)]
+    if named or len(constant) == len(others) == 1:
+        return one_label(found, (named or constant)[0])
+    return unclear_columns(found, "no column of labels or scores was found")
 
 
 def may_be_label(column: ColumnProfile) -> bool:
@@ -60,7 +74,7 @@ def holds_several(column: ColumnProfile) -> bool:
     """Whether a value is a list of labels: a JSON array, ["a", "b"] as text, or a|b|c."""
     if column.lists:
         return True
-    if column.is_number or column.overflow or not column.counts:
+    if column.is_number or column.overflow or not column.counts or odd_values(column):
         return False
     total = sum(column.counts.values())
     if sum(n for key, n in column.counts.items() if key[:1] == "[" and key[-1:] == "]") > total / 2:
@@ -79,23 +93,14 @@ def is_joined(counts: dict[str, int], separator: str) -> bool:
     return short and len(different) < (len(counts) if separator == "|" else len(counts) / 2)
 
 
-def several_labels(found: FileProfile, column: ColumnProfile) -> UserError:
-    split = re.split(r"[|;,\[\]'\" ]+", next((key for key in column.counts if re.search(r"[|;,]", key)), column.sample))
-    one = next((piece for piece in split if piece), "sports")
-    return UserError(
-        f"{found.path}: column '{column.name}' holds several labels in one row: {column.sample:.80}\n"
-        "Tasks with several labels in one row are not supported yet.",
-        f"Write a column of 0 and 1 for each label, such as '{one}', and learn those that matter as several tasks: "
-        f"--label {one} --label ...",
-    )
-
-
 def kind_of_label(column: ColumnProfile, given: str, paired: bool) -> tuple[Kind, str]:
     """Whether the label is a class or a score, and the reason."""
     if given == "classify" or (not given and not column.is_number):
         return "classify", "named by --kind" if given else "words, not numbers"
     if given:
         return "score", "named by --kind"
+    if any(LEADING_ZERO.fullmatch(key) for key in column.counts):
+        return "classify", "codes with leading zeros; for scores, use --kind score"
     if column.distinct <= 2:
         return "classify", "two different values"
     if column.fractions:
@@ -122,20 +127,26 @@ def label_settings(found: FileProfile, column: ColumnProfile, kind: Kind) -> tup
     if holds_several(column):
         raise several_labels(found, column)
     if kind == "score":
-        if not column.is_number:
-            raise UserError(
-                f"{found.path}: column '{column.name}' holds no numbers: {column.sample:.80}",
-                "A score is a number. Use --kind classify, or name another column with --label.",
-            )
+        # fewer that are no numbers are bad rows, which can be skipped
+        if column.numbers <= column.filled / 2:
+            raise not_numbers(found, column)
         low, high = score_range(column.low, column.high)
         return {"range": [low, high]}, f"the values go from {column.low:g} to {column.high:g}"
+    if column.distinct == 1:
+        raise one_label(found, column)
     if column.overflow or not 2 <= column.distinct <= MOST_CLASSES:
         raise UserError(
             f"{found.path}: column '{column.name}' has {column.different}; a classify task needs 2 to {MOST_CLASSES}.",
             "Name another column with --label" + (", or use --kind score." if column.is_number else "."),
         )
-    if column.is_number:
-        numbers = [value for value in map(label_value, column.counts) if not isinstance(value, str)]
-        return {"labels": sorted(numbers)}, "in numeric order"
+    if column.repeats == 1:
+        raise no_label_twice(found, column)
     keys, why = order_labels(column.counts)
-    return {"labels": [label_value(key) for key in keys]}, why or "in alphabetical order"
+    if column.is_number:
+        numbers = {key: number for key in keys if (number := as_number(key)) is not None}
+        keys, why = sorted(numbers, key=numbers.__getitem__), "in numeric order"
+    texts = [column.spellings.texts[key] for key in keys]
+    values = [label_value(text) for text in texts]
+    # 01 and "10", not 01 and 10
+    labels = texts if any(isinstance(value, str) for value in values) else values
+    return {"labels": labels}, why or "in alphabetical order"

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Iterable
 
-from minbert.config.task import Label
+from minbert.config.task import Label, label_key
 
 SCALES = [
     "very negative, negative, somewhat negative, slightly negative, neutral, mixed, slightly positive, "
@@ -50,13 +50,13 @@ def order_labels(keys: Iterable[str]) -> tuple[list[str], str]:
     return labels, ""
 
 
-def label_value(key: str) -> Label:
-    """A label as TOML should write it."""
-    if key in ("true", "false"):
-        return key == "true"
-    if re.fullmatch(r"-?\d+", key):
-        return int(key)
-    return float(key) if re.fullmatch(r"-?\d+\.\d+", key) else key
+def label_value(text: str) -> Label:
+    """A label as TOML should write it: a number or a truth value if that says the same as the text."""
+    if text in ("true", "false"):
+        return text == "true"
+    if re.fullmatch(r"0|-?[1-9]\d*", text):
+        return int(text)
+    return float(text) if re.fullmatch(r"-?\d+\.\d+", text) and label_key(float(text)) == text else text
 
 
 def score_range(low: float, high: float) -> tuple[float, float]:

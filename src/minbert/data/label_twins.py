@@ -37,6 +37,6 @@ def find_twins(found: FileProfile, labels: Sequence[str]) -> dict[str, LabelName
             number, name = (row.get(column) for column in pair)
             if is_missing(number) or is_missing(name):
                 continue
-            if seen[pair].setdefault(label_key(number), label_key(name)) != label_key(name):
+            if seen[pair].setdefault(label_key(number), str(name).strip()) != str(name).strip():
                 del seen[pair]
     return {a: LabelNames(b, names) for (a, b), names in seen.items() if len(set(names.values())) == len(names) > 1}

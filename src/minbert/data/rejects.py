@@ -1,10 +1,12 @@
 """Rows that cannot be used, each with its file, line and reason."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from minbert.data.column_request import TOO_MANY_FIELDS
 from minbert.errors import UserError, short_path
 from minbert.plural import plural
 
@@ -31,14 +33,59 @@ class BadRows(UserError):
 
     def __init__(self, rejects: Sequence[RejectedRow], most: int = 15, *, checkable: bool = False) -> None:
         """`checkable`: whether they are in files of a recipe, which `minbert check` reads."""
-        lines = [str(reject) for reject in rejects[:most]]
-        if len(rejects) > most:
-            how = "; `minbert check` lists them all" if checkable else ""
-            lines.append(f"... and {plural(len(rejects) - most, 'more bad row')}{how}.")
-        outside = any("outside the range" in reject.reason for reject in rejects)
-        widen = "If these scores are right, widen 'range' of the task. " if outside else ""
-        super().__init__("\n".join(lines), f"{widen}Fix these rows, or skip them with --skip-bad-rows.")
+        lines = group_by_reason(rejects, most_ranges=10)
+        if len(lines) > most:
+            how = "; `minbert check` lists all rows" if checkable else ""
+            lines = [*lines[:most], f"... and {plural(len(lines) - most, 'more reason')}{how}."]
+        super().__init__("\n".join(lines), f"{advice(rejects)}Fix these rows, or skip them with --skip-bad-rows.")
         self.rejects = list(rejects)
+
+
+def advice(rejects: Sequence[RejectedRow]) -> str:
+    """What may be wrong with the whole file."""
+    if any("outside the range" in reject.reason for reject in rejects):
+        return "If these scores are right, widen 'range' of the task. "
+    if sum(TOO_MANY_FIELDS in reject.reason for reject in rejects) > len(rejects) / 2:
+        return 'Texts that contain the delimiter, such as a comma, need quotes around them: "Well, no.",bad\n'
+    return ""
+
+
+def group_by_reason(rejects: Sequence[RejectedRow], most_ranges: int | None = None) -> list[str]:
+    """A line of text for all rows with the same reason: "x.csv:3, 7-9: 'text' is empty"."""
+    groups: dict[tuple[Path, str], set[int]] = {}
+    for reject in rejects:
+        # several tasks may read the same row
+        groups.setdefault((reject.path, reject.reason), set()).add(reject.line)
+    return [
+        f"{short_path(path)}:{line_ranges(lines, most_ranges)}: {reason}" for (path, reason), lines in groups.items()
+    ]
+
+
+def line_ranges(lines: Collection[int], most: int | None) -> str:
+    """[3, 7, 8, 9] -> "3, 7-9"."""
+    ranges: list[list[int]] = []
+    for line in sorted(lines):
+        if ranges and line == ranges[-1][1] + 1:
+            ranges[-1][1] = line
+        else:
+            ranges.append([line, line])
+    more = [] if most is None or len(ranges) <= most else [f"... ({len(lines):,} rows)"]
+    return ", ".join([*(str(first) if first == last else f"{first}-{last}" for first, last in ranges[:most]), *more])
+
+
+def count_reasons(rejects: Iterable[RejectedRow]) -> dict[str, int]:
+    """The reasons, the most frequent first."""
+    return dict(Counter(reject.reason for reject in rejects).most_common())
+
+
+def describe_reasons(reasons: Mapping[str, int], most: int = 3) -> str:
+    """Why rows are skipped, in words: "11 a dev row of another task, 2 'label' is empty"."""
+    if len(reasons) <= 1:
+        return next(iter(reasons), "")
+    shown = dict(list(reasons.items())[:most])
+    others = sum(reasons.values()) - sum(shown.values())
+    more = [f"{others:,} for other reasons"] if others else []
+    return ", ".join([*(f"{rows:,} {reason}" for reason, rows in shown.items()), *more])
 
 
 def read_all(read: Callable[[SourceT], ReadT], sources: Iterable[SourceT]) -> list[ReadT]:

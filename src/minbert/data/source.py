@@ -7,7 +7,7 @@ from typing import Literal
 from minbert.config.task import Task
 from minbert.data.dataset import Dataset, read_dataset
 from minbert.data.dev_split import split_off_dev
-from minbert.data.labels import infer_labels
+from minbert.data.infer_labels import infer_labels
 from minbert.data.rejects import read_all
 from minbert.errors import UserError
 

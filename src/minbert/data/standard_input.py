@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 from typing import BinaryIO
 
-from minbert.errors import UserError
+from minbert.errors import STDIN_FOLDER, UserError
 
 START_BYTES = 2**16
 
@@ -16,7 +16,7 @@ def store_standard_input(stream: BinaryIO, stem: Path | None = None) -> Path:
     if not start.strip():
         raise UserError("Standard input is empty.", "Pipe rows with a header line into it, or name a file.")
     if stem is None:
-        stem = Path(tempfile.mkdtemp(prefix="minbert-")) / "stdin"
+        stem = Path(tempfile.mkdtemp(prefix=STDIN_FOLDER)) / "stdin"
     path = stem.with_name(stem.name + ending_of(start))
     if path.exists():
         raise UserError(

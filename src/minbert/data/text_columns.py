@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from minbert.data.column_names import named_pairs, names_id, names_label, names_text
 from minbert.data.column_profile import ColumnProfile, FileProfile
 from minbert.data.column_request import check_columns
-from minbert.data.unclear_columns import unclear_columns
+from minbert.data.unclear_columns import shell_name, unclear_columns
 from minbert.errors import UserError
 
 # words in the mean that make a column prose
@@ -31,6 +31,9 @@ def find_text(found: FileProfile, given: Sequence[str]) -> tuple[list[str], str]
         return [named[0].name], reason_for(named[0], candidates)
     if len(named) == 2 and not any(names_text(column.name) for column in named):
         return [column.name for column in named], "a pair: two columns of prose"
+    constant = [column for column in found.columns.values() if names_text(column.name) and column.distinct == 1]
+    if not named and constant:
+        raise same_texts(found, constant)
     if not named:
         raise unclear_columns(found, "no column of texts was found")
     raise unclear_columns(found, f"{len(named)} columns may be the text: {', '.join(column.name for column in named)}")
@@ -65,9 +68,27 @@ def reason_for(column: ColumnProfile, candidates: Sequence[ColumnProfile]) -> st
     return "the longest texts" if longest else "by its name"
 
 
+def same_texts(found: FileProfile, columns: Sequence[ColumnProfile]) -> UserError:
+    names = "' and '".join(column.name for column in columns)
+    return UserError(
+        f"{found.path}: all rows have the same text in '{names}': {columns[0].sample.strip():.80}",
+        "There is nothing to learn from it. Name another column with --text, or another file.",
+    )
+
+
 def check_text(found: FileProfile, text: Sequence[str]) -> None:
-    for name in text:
-        column = found.columns[name]
+    columns = [found.columns[name] for name in text]
+    if all(column.distinct == 1 and column.filled > 1 and not column.missing for column in columns):
+        raise same_texts(found, columns)
+    for name, column in zip(text, columns, strict=True):
+        if not column.filled and not column.na:
+            filled = [other.name for other in columns if other.filled]
+            raise UserError(
+                f"{found.path}: column '{name}' is empty in all {found.rows:,} rows.",
+                f"Use only the other column: --text {shell_name(filled[0])}."
+                if filled
+                else "Name another column with --text.",
+            )
         if column.lists > column.filled / 2:
             raise UserError(
                 f"{found.path}: column '{name}' holds lists or objects, not texts: {column.sample:.80}",

@@ -47,7 +47,7 @@ def prediction_columns(
 def label_column(task: Task, labels: npt.NDArray[Any]) -> OutputColumn:
     if task.kind == "score":
         return OutputColumn(task.label, "number", labels.tolist())
-    return OutputColumn(task.label, "text", [task.label_keys[label] for label in labels])
+    return OutputColumn(task.label, "text", [task.label_texts[label] for label in labels])
 
 
 def task_columns(predictions: TaskPredictions) -> Iterator[OutputColumn]:
@@ -57,10 +57,10 @@ def task_columns(predictions: TaskPredictions) -> Iterator[OutputColumn]:
     if task.kind == "score":
         yield OutputColumn("prediction", "number", rounded.tolist())
     else:
-        keys = task.label_keys
-        yield OutputColumn("prediction", "text", [keys[i] for i in predicted_classes(values, task.threshold)])
+        names = task.label_texts
+        yield OutputColumn("prediction", "text", [names[i] for i in predicted_classes(values, task.threshold)])
         yield OutputColumn("probability", "number", rounded.max(1).tolist())
-        for i, key in enumerate(keys):
-            yield OutputColumn(f"p_{key}", "number", rounded[:, i].tolist())
+        for i, name in enumerate(names):
+            yield OutputColumn(f"p_{name}", "number", rounded[:, i].tolist())
     if predictions.truncated is not None:
         yield OutputColumn("truncated", "truth", predictions.truncated.tolist())

@@ -10,7 +10,7 @@ from minbert.durations import parse_duration
 from minbert.errors import UserError
 
 # options of the command line that say yes
-FLAGS = ("force", "strict", "skip_bad_rows")
+FLAGS = ("force", "strict", "skip_bad_rows", "keep_na")
 
 
 def as_overrides(settings: Mapping[str, Any] | None, **named: Any) -> list[str]:

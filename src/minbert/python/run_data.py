@@ -106,8 +106,8 @@ def splits_of(data: Any) -> dict[SplitName, Any]:
 class Choices:
     """What the user says about columns: for all data, or {name: ...} for each."""
 
-    def __init__(self, text: Any, label: Any, kind: Any) -> None:
-        self.text, self.label, self.kind = text, label, kind
+    def __init__(self, text: Any, label: Any, kind: Any, keep_na: bool = False) -> None:
+        self.text, self.label, self.kind, self.keep_na = text, label, kind, keep_na
 
     def check_names(self, known: Collection[str]) -> None:
         for option, given in vars(self).items():
@@ -121,7 +121,7 @@ class Choices:
         )
         if kind not in (None, "classify", "score"):
             raise UserError(f"kind is 'classify' or 'score', not {kind!r}.")
-        return ColumnChoice(as_names(text), as_names(label), kind or "")
+        return ColumnChoice(as_names(text), as_names(label), kind or "", keep_na=self.keep_na)
 
 
 def as_names(given: Any) -> tuple[str, ...]:

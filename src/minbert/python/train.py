@@ -35,6 +35,7 @@ def train(
     text: PerTask = None,
     label: PerTask = None,
     kind: PerTask = None,
+    keep_na: bool = False,
     backbone: str | Path | None = None,
     seed: int | None = None,
     budget: str | float | None = None,
@@ -50,8 +51,9 @@ def train(
     `data`: {task: rows}, or rows alone. Rows are a pandas or polars DataFrame, a list of dicts, a Hugging Face Dataset,
     the path of a file, or a tuple (train, dev) or (train, dev, test) or a DatasetDict of these. Columns, kind and the
     order of labels are found, as by `minbert train FILE`; `text`, `label` and `kind` override what was found, for all
-    data or as {task: ...}. `settings`: {"optimizer.learning_rate": 1e-4}. `budget`: a time limit for the
-    whole run, such as "10m". `force` replaces an older run in `out`.
+    data or as {task: ...}. `keep_na`: strings such as "N/A" are labels, not missing. `settings`:
+    {"optimizer.learning_rate": 1e-4}. `budget`: a time limit for the whole run, such as "10m". `force` replaces an
+    older run in `out`.
     `progress=None` shows nothing.
     """
     if progress not in ("bar", None):
@@ -59,7 +61,7 @@ def train(
     overrides = as_overrides(settings, backbone=backbone, seed=seed)
     options = StartOptions(force, strict, skip_bad_rows, budget_seconds(budget))
     with python_words():
-        planned = plan_training(data, Path(out), Choices(text, label, kind), recipe, overrides, options)
+        planned = plan_training(data, Path(out), Choices(text, label, kind, keep_na), recipe, overrides, options)
         if progress == "bar":
             show_training(planned)
         else:
@@ -75,6 +77,7 @@ def train_events(
     text: PerTask = None,
     label: PerTask = None,
     kind: PerTask = None,
+    keep_na: bool = False,
     backbone: str | Path | None = None,
     seed: int | None = None,
     budget: str | float | None = None,
@@ -88,7 +91,7 @@ def train_events(
     overrides = as_overrides(settings, backbone=backbone, seed=seed)
     options = StartOptions(force, strict, skip_bad_rows, budget_seconds(budget))
     with python_words():
-        planned = plan_training(data, Path(out), Choices(text, label, kind), recipe, overrides, options)
+        planned = plan_training(data, Path(out), Choices(text, label, kind, keep_na), recipe, overrides, options)
         yield from planned.events()
 
 

@@ -17,7 +17,7 @@ def constant_answer(task: Task, labels_N: Array) -> ConstantAnswer:
         return float(labels_N.mean())
     frequency_C = np.bincount(labels_N, minlength=len(task.labels)) / len(labels_N)
     order = np.argsort(-frequency_C, kind="stable")
-    return {task.label_keys[label]: float(frequency_C[label]) for label in order}
+    return {task.label_texts[label]: float(frequency_C[label]) for label in order}
 
 
 def constant_scores(task: Task, answer: ConstantAnswer, labels_N: Array) -> dict[str, float]:
@@ -25,6 +25,6 @@ def constant_scores(task: Task, answer: ConstantAnswer, labels_N: Array) -> dict
     # a threshold belongs to a model's probabilities
     task = task.with_threshold(None)
     if isinstance(answer, dict):
-        frequency_C = np.array([answer.get(label, 0.0) for label in task.label_keys])
+        frequency_C = np.array([answer.get(label, 0.0) for label in task.label_texts])
         return score(task, np.tile(frequency_C, (len(labels_N), 1)), labels_N)
     return score(task, np.full(len(labels_N), answer), labels_N)

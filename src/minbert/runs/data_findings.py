@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from minbert.data.leaks import SplitLeaks, find_split_leaks
+from minbert.data.rejects import describe_reasons
 from minbert.data.text_keys import ordered_keys
 from minbert.plural import plural
 from minbert.runs.split_report import SplitReport, report_split
@@ -59,7 +60,8 @@ def examine_data(ready: Prepared) -> ExaminedData:
     findings = [Finding("wrong", name, leaks.sentence(name)) for name in leaks.counts]
     for train, dev in zip(reports[::2], reports[1::2], strict=True):
         classes = ready.tasks[train.task].kind == "classify"
-        findings += [*train_findings(train, classes), *dev_findings(dev, classes)]
+        held_out = ready.tasks[train.task].files.dev is None
+        findings += [*train_findings(train, classes), *dev_findings(dev, classes, held_out)]
         # dev texts are only worth a word if they are unlike the training texts
         findings += list(text_findings(train)) or list(text_findings(dev))
     return ExaminedData(reports, leaks, sorted(findings, key=lambda finding: finding.severity != "wrong"))
@@ -89,11 +91,15 @@ def train_findings(found: SplitReport, classes: bool) -> Iterator[Finding]:
         )
     if found.skipped > MANY_SKIPPED * (found.rows + found.skipped):
         yield Finding(
-            "warning", name, f"{name}: {found.skipped:,} of {found.rows + found.skipped:,} training rows are skipped"
+            "warning",
+            name,
+            f"{name}: {found.skipped:,} of {found.rows + found.skipped:,} training rows are skipped: "
+            f"{describe_reasons(found.skip_reasons)}",
         )
 
 
-def dev_findings(found: SplitReport, classes: bool) -> Iterator[Finding]:
+def dev_findings(found: SplitReport, classes: bool, held_out: bool) -> Iterator[Finding]:
+    """`held_out`: the dev rows are split off the training file."""
     name = found.task
     if found.rows < FEW_DEV_ROWS:
         yield Finding("warning", name, f"{name}: only {plural(found.rows, 'dev row')}, so its scores are rough")
@@ -103,7 +109,8 @@ def dev_findings(found: SplitReport, classes: bool) -> Iterator[Finding]:
     elif classes:
         missing = [label for label, count in found.labels.items() if not count]
         if missing:
-            yield Finding("warning", name, f"{name}: no dev row has {label_list(missing)}")
+            why = ", too rare to hold out a row of each" if held_out else ""
+            yield Finding("warning", name, f"{name}: no dev row has {label_list(missing)}{why}")
 
 
 def text_findings(found: SplitReport) -> Iterator[Finding]:

@@ -27,6 +27,8 @@ class Started:
     warnings: tuple[str, ...] = ()
     # what was chosen for a recipe without stages
     settings: tuple[str, ...] = ()
+    # task: why rows are skipped, and how many for each reason
+    skip_reasons: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

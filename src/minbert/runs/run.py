@@ -11,6 +11,7 @@ from minbert.config.recipe import Recipe
 from minbert.config.task import Files
 from minbert.data.leaks import refuse_leaks
 from minbert.data.overall_score import overall
+from minbert.data.rejects import count_reasons
 from minbert.data.source import DEFAULT_SOURCE, DataSource
 from minbert.encoder.device import matmul_flops_per_second
 from minbert.files import write_json
@@ -204,4 +205,5 @@ def started_event(ready: Prepared, done: int = 0, notes: tuple[str, ...] = ()) -
         ),
         done,
         notes,
+        skip_reasons={name: count_reasons((*train.skipped, *dev.skipped)) for name, (train, dev) in datasets.items()},
     )

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from minbert.config.task import Task
 from minbert.data.batch import EncodedTexts
 from minbert.data.dataset import Dataset
+from minbert.data.rejects import count_reasons
 from minbert.data.text_keys import ExampleKey
 from minbert.data.tokenizer import Tokenizer
 from minbert.training.auto_length import MANY_TRUNCATED
@@ -29,6 +30,8 @@ class SplitReport:
     split: str
     rows: int
     skipped: int
+    # reason -> rows, the most frequent first
+    skip_reasons: dict[str, int]
     # rows that repeat an earlier one, and rows with the same texts as a row with another label
     duplicates: int
     contradictions: int
@@ -64,6 +67,7 @@ def report_split(ready: Prepared, name: str, split: str, rows: Split, keys: Sequ
         split=split,
         rows=len(rows.dataset),
         skipped=len(rows.dataset.skipped),
+        skip_reasons=count_reasons(rows.dataset.skipped),
         duplicates=len(keys) - len({tuple(sorted(key)) for key in keys}),
         contradictions=count_contradictions(task, keys, labels_N),
         labels=counts,
