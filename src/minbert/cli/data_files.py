@@ -141,9 +141,8 @@ def show_found(found: "Sequence[FoundData]") -> None:
     for data in found:
         for role, profile in data.profiles.items():
             where = escape_markup(short_path(profile.path))
-            console.print(
-                f"[bold]{where}[/] ({role}): {plural(profile.rows, 'row')}, {escape_markup(profile.description)}"
-            )
+            rows = f"{plural(profile.rows, 'row')}, {escape_markup(profile.description)}"
+            console.print(f"[bold]{where}[/] ({role}): {rows}", soft_wrap=True)
         for task in data.tasks:
             console.print(f"  task [bold]{escape_markup(task.name)}[/]")
             for line in reason_lines(task):
