@@ -53,6 +53,12 @@ def through(average: Average, *values: float, after: int = 0, total: int | None 
     return means
 
 
+def test_ema_over_a_fraction_of_all_steps() -> None:
+    """The plain mean of 2 steps of 4, then a decay of 1/2: 1, 1.5, (1.5 + 3) / 2, (2.25 + 4) / 2."""
+    average = make({"name": "ema", "window": 0.5}, model_of())
+    assert through(average, 1, 2, 3, 4) == pytest.approx([1, 1.5, 2.25, 3.125])
+
+
 def test_ema_forgets_by_its_decay() -> None:
     """From 1: .9 * 1 + .1 * 2 = 1.1, .9 * 1.1 + .1 * 3 = 1.29. What came before the first step does not count."""
     model = model_of()
@@ -138,6 +144,7 @@ def test_a_mean_carries_no_gradients_and_learning_goes_on_after_it() -> None:
     ("spec", "message"),
     [
         ({"name": "ema", "decay": 1.0}, "decay 1.0 is not between 0 and 1"),
+        ({"name": "ema", "window": 0.0}, "window 0.0 is not a fraction of all steps"),
         ({"name": "swa", "start": 1.0}, "start must be a fraction of all steps"),
         ({"name": "swa", "every": 0}, "every 0 is not at least 1"),
     ],

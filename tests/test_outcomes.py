@@ -117,8 +117,8 @@ def test_what_was_chosen_is_said_before_training(tiny: Path, tmp_path: Path, min
     started = next(iter(start_run(recipe_from(table, "x.toml"), tmp_path / "run")))
     assert isinstance(started, Started)
     said = "\n".join(started.settings)
-    # 400 and 320 rows in batches of 16: 11.5 and 12.6 passes are 288.5 and 252.4 steps, 68 in each of 8 parts. Of 68
-    # steps, 2 % are 1, so 8 in all, of which 288.5 / 540.9 are 4.3
+    # 400 and 320 rows in batches of 16: 7.2 and 7.9 passes are 180.3 and 157.7 steps, 43 in each of 8 parts. Of 43
+    # steps, 2 % are 1, so 8 in all, of which 180.3 / 338 are 4.3
     assert "sentiment: about 4 steps of 16 rows, 0.2 passes over 400 rows; pairing bi_encoder, head linear" in said
     assert "pairing cross_encoder, head linear" in said
     rate = LEARNING_RATE * WIDTH / 32
