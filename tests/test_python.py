@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 
 import minbert
-from minbert.python.options import as_overrides, in_python
+from minbert.python.options import as_overrides
+from minbert.python.wording import in_python
 from minbert.runs.events import Finished, Started
 from minbert.runs.outcomes import TaskOutcome
 from tests.tiny import tiny_backbone

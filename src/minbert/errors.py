@@ -5,9 +5,15 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+# of a long list, a message names these
+MOST_NAMES = 24
 
-class UserError(Exception):
-    """An error that the user can fix. The command line shows it without a traceback and exits with 2."""
+
+class UserError(ValueError):
+    """An error that the user can fix. The command line shows it without a traceback and exits with 2.
+
+    A ValueError, as scikit-learn and pandas raise it for wrong input.
+    """
 
     def __init__(self, problem: str, next_step: str = "") -> None:
         super().__init__(f"{problem}\n{next_step}" if next_step else problem)
@@ -17,6 +23,10 @@ class UserError(Exception):
     def __reduce__(self) -> tuple[type["UserError"], tuple[Any, ...]]:
         """Pickled when it comes from another process."""
         return UserError, (self.problem, self.next_step)
+
+    def _render_traceback_(self) -> list[str]:
+        """IPython shows these lines instead of a traceback."""
+        return [f"UserError: {self}"]
 
 
 def short_path(path: Path) -> str:
@@ -31,4 +41,5 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     close = [each for each in known if each.lower() == word.lower()] or get_close_matches(word, known, n=1)
     if close:
         return f"Did you mean '{close[0]}'?"
-    return f"Known: {', '.join(known)}." if known else "None are known."
+    more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
+    return f"Known: {', '.join(known[:MOST_NAMES])}{more}." if known else "None are known."

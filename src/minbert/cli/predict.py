@@ -1,6 +1,7 @@
 """minbert predict: predictions for one text, one pair, or a file of them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -148,7 +149,7 @@ def predict_texts(predictor: "Predictor", names: list[str], texts: list[str], as
         expected = len(predictor.task(task).text)
         if len(texts) != expected:
             raise UserError(f"Task '{task}' reads {expected} text{'s' * (expected > 1)}, not {len(texts)}.")
-    found = {task: predictor.predict(task, [texts])[0] for task in tasks}
+    found = {task: with_label_keys(predictor.predict(task, [texts])[0]) for task in tasks}
     if as_json:
         fields = {task: prediction_fields(prediction) for task, prediction in found.items()}
         typer.echo(json.dumps(fields if len(tasks) > 1 else fields[tasks[0]], ensure_ascii=False))
@@ -156,6 +157,16 @@ def predict_texts(predictor: "Predictor", names: list[str], texts: list[str], as
         console.print(answer_table(found))
     else:
         show_prediction(found[tasks[0]])
+
+
+def with_label_keys(prediction: "Prediction") -> "Prediction":
+    """With labels as files of predictions have them: texts."""
+    from minbert.config.task import Label, label_key
+
+    if prediction.probabilities is None:
+        return prediction
+    probabilities: dict[Label, float] = {label_key(label): value for label, value in prediction.probabilities.items()}
+    return replace(prediction, label=label_key(prediction.label), probabilities=probabilities)
 
 
 def prediction_fields(prediction: "Prediction") -> dict[str, Any]:

@@ -131,9 +131,7 @@ def show_finished(out: Path, finished: "Finished") -> None:
     elif finished.stopped_early:
         console.print("Stopped early: the dev score no longer improved.")
     if finished.outcomes and not finished.kept_step:
-        console.print(
-            "No training step improved the dev score: the model is the untrained backbone with linear heads."
-        )
+        console.print("No training step improved the dev score: the model is the untrained backbone with linear heads.")
     show_task_outcomes(finished.outcomes, finished.overall)
     for line in leak_lines(finished):
         console.print(line, markup=False)

@@ -66,7 +66,9 @@ class TrainingView:
         self.done_before = event.done
         for name, (train_rows, dev_rows) in event.rows.items():
             skipped = f", {event.skipped[name]:,} skipped" if event.skipped[name] else ""
-            self.bar.console.print(f"  {name}: {train_rows:,} training rows, {dev_rows:,} dev rows{skipped}")
+            reasons = f" ({event.skip_reasons[name]})" if event.skip_reasons.get(name) else ""
+            line = f"  {name}: {train_rows:,} training rows, {dev_rows:,} dev rows{skipped}{reasons}"
+            self.bar.console.print(line, markup=False)
         for note in event.notes:
             self.bar.console.print(f"  {note}", markup=False)
         if event.settings:

@@ -1,11 +1,12 @@
 """Data files, and what their owner says about them -> tasks, with a reason for everything that was found."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from minbert.config.task import Label, label_key
 from minbert.data.column_names import names_id
 from minbert.data.column_profile import ColumnProfile, FileProfile, profile_file
 from minbert.data.column_request import check_columns
@@ -27,6 +28,8 @@ class ColumnChoice:
     # classify or score
     kind: str = ""
     task: str = ""
+    # the values of columns that declare them, in order
+    declared: Mapping[str, Sequence[Label]] = field(default_factory=dict)
 
 
 @dataclass
@@ -77,7 +80,7 @@ def infer_group(group: FileGroup, choice: ColumnChoice) -> FoundData:
     twins = find_twins(found.train, labels) if not choice.label else {}
     for label in labels:
         if label not in [twin.column for twin in twins.values()]:
-            task = infer_task(found, text, label, choice.kind, twins.get(label))
+            task = infer_task(found, text, label, choice, twins.get(label))
             task.reasons = {"text": text_reason, "label": label_reason, **task.reasons}
             found.tasks.append(task)
     others = [column for column in found.train.columns.values() if column.name not in (*text, *labels)]
@@ -91,15 +94,23 @@ def infer_group(group: FileGroup, choice: ColumnChoice) -> FoundData:
     return found
 
 
-def infer_task(found: FoundData, text: list[str], label: str, kind: str, twin: LabelNames | None) -> FoundTask:
+def infer_task(
+    found: FoundData, text: list[str], label: str, choice: ColumnChoice, twin: LabelNames | None
+) -> FoundTask:
     """The settings of one task, in the order of a task file."""
     files = labeled_files(found, text, label)
     values = found.train.columns[label]
     for role in files:
         if role != "train":
             values = values.merge(found.profiles[role].columns[label])
-    what, kind_reason = kind_of_label(values, kind, len(text) == 2)
+    declared = choice.declared.get(label, ())
+    what, kind_reason = kind_of_label(values, choice.kind, len(text) == 2)
+    if declared and not choice.kind:
+        what, kind_reason = "classify", "the column declares its values"
     more, more_reason = label_settings(found.train, values, what)
+    if declared and what == "classify":
+        more = {"labels": declared_first(declared, more["labels"])}
+        more_reason = "in the order that the column declares"
     reasons = {"kind": kind_reason, **dict.fromkeys(more, more_reason)}
     settings: dict[str, Any] = {"kind": what, "text": text, "label": label, **more}
     if twin and what == "classify" and all(str(value) in twin.names for value in more["labels"]):
@@ -107,10 +118,16 @@ def infer_task(found: FoundData, text: list[str], label: str, kind: str, twin: L
         reasons["label_names"] = f"column '{twin.column}' has a name for each value"
     if (identity := find_id(found.train, [*text, label])) not in ("", "id"):
         settings["id"], reasons["id"] = identity, "a different value in every row"
-    if missing := rows_without(found, files, [*text, label]):
-        settings["missing"], reasons["missing"] = "skip", f"at least {missing:,} rows have no text or no label"
+    if any(found.profiles[role].columns[name].missing for role in files for name in [*text, label]):
+        settings["missing"], reasons["missing"] = "skip", "some rows have no text or no label"
     settings["files"] = {role: str(path.resolve()) for role, path in files.items()}
     return FoundTask(legal_name(label), settings, reasons)
+
+
+def declared_first(declared: Sequence[Label], found: Sequence[Label]) -> list[Label]:
+    """The labels in their declared order, and then those that only the rows have."""
+    known = {label_key(label) for label in declared}
+    return [*declared, *(label for label in found if label_key(label) not in known)]
 
 
 def labeled_files(found: FoundData, text: Sequence[str], label: str) -> dict[SplitName, Path]:
@@ -125,11 +142,6 @@ def labeled_files(found: FoundData, text: Sequence[str], label: str) -> dict[Spl
         check_columns(profile.path, [label], list(profile.columns), profile.description)
         files[role] = profile.path
     return files
-
-
-def rows_without(found: FoundData, files: dict[SplitName, Path], columns: Sequence[str]) -> int:
-    """How many rows lack a value, at least."""
-    return max(found.profiles[role].columns[name].missing for role in files for name in columns)
 
 
 def find_id(found: FileProfile, used: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 """Rows that cannot be used, each with its file, line and reason."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +33,12 @@ class BadRows(UserError):
         lines = [str(reject) for reject in rejects[:most]]
         if len(rejects) > most:
             lines.append(f"... and {len(rejects) - most} more bad rows; `minbert check` lists them all.")
-        outside = any("outside the range" in reject.reason for reject in rejects)
-        widen = "If these scores are right, widen 'range' of the task. " if outside else ""
+        outside = any("outside the range" in reject.reason and "inf," not in reject.reason for reject in rejects)
+        widen = (
+            "If these scores are right, widen 'range' of the task: --set tasks.TASK.task.range=[LOW,HIGH]. "
+            if outside
+            else ""
+        )
         super().__init__("\n".join(lines), f"{widen}Fix these rows, or skip them with --skip-bad-rows.")
         self.rejects = list(rejects)
 
@@ -49,6 +54,15 @@ def read_all(read: Callable[[SourceT], ReadT], sources: Iterable[SourceT]) -> li
     if rejects:
         raise BadRows(rejects)
     return found
+
+
+def common_reasons(rejects: Iterable[RejectedRow], most: int = 3) -> str:
+    """Why rows are left out, the most common reason first: "'stars' is empty"."""
+    counts = Counter(reject.reason for reject in rejects).most_common()
+    if len(counts) == 1:
+        return counts[0][0]
+    more = [f"{len(counts) - most} other reasons"] if len(counts) > most else []
+    return ", ".join([*(f"{count:,}: {reason}" for reason, count in counts[:most]), *more])
 
 
 def is_missing(value: object) -> bool:

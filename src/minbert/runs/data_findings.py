@@ -25,6 +25,8 @@ class Finding:
     severity: Literal["wrong", "warning"]
     task: str
     message: str
+    # whether training shows it, too, though nothing is wrong
+    before_training: bool = False
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class ExaminedData:
     @property
     def warnings(self) -> list[str]:
         """What a user should know before training."""
-        return [finding.message for finding in self.findings if finding.severity == "wrong"]
+        return [each.message for each in self.findings if each.severity == "wrong" or each.before_training]
 
 
 def examine_data(ready: Prepared) -> ExaminedData:
@@ -121,7 +123,12 @@ def text_findings(found: SplitReport) -> Iterator[Finding]:
             "warning",
             found.task,
             f"{found.task}: {found.truncated / found.rows:.0%} of the {rows} are truncated at {found.max_length} "
-            + (f"tokens; set max_length = {higher}" if higher else "tokens, the most that the backbone reads"),
+            + (
+                f"tokens; to read more of them: --set tasks.{found.task}.max_length={higher}"
+                if higher
+                else "tokens, the most that the backbone reads"
+            ),
+            before_training=higher is not None,
         )
 
 

@@ -27,6 +27,8 @@ class Started:
     warnings: tuple[str, ...] = ()
     # what was chosen for a recipe without stages
     settings: tuple[str, ...] = ()
+    # why rows of a task are skipped
+    skip_reasons: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

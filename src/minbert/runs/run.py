@@ -1,5 +1,6 @@
 """recipe -> run: train, score, keep the best model, and record everything; or resume an interrupted run."""
 
+import sys
 import time
 from collections.abc import Collection, Generator, Iterator
 from dataclasses import asdict, replace
@@ -11,6 +12,7 @@ from minbert.config.recipe import Recipe
 from minbert.config.task import Files
 from minbert.data.leaks import refuse_leaks
 from minbert.data.overall_score import overall
+from minbert.data.rejects import common_reasons
 from minbert.data.source import DEFAULT_SOURCE, DataSource
 from minbert.encoder.device import matmul_flops_per_second
 from minbert.files import write_json
@@ -130,7 +132,8 @@ def run_to_end(
         stopped_early = yield from fit.go(profile, controls)
         final = yield from finish(fit, source)
     except BaseException as wrong:
-        if isinstance(wrong, Stopped):
+        # whoever stops listening can resume; at the end of the process it is too late to write tensors
+        if isinstance(wrong, Stopped) or (isinstance(wrong, GeneratorExit) and not sys.is_finalizing()):
             fit.save()
         stopped = isinstance(wrong, KeyboardInterrupt | GeneratorExit | SystemExit | Stopped)
         state = "interrupted" if stopped else "failed"
@@ -199,4 +202,8 @@ def started_event(ready: Prepared, done: int = 0, notes: tuple[str, ...] = ()) -
         ),
         done,
         notes,
+        skip_reasons={
+            name: common_reasons([reject for dataset in both for reject in dataset.skipped])
+            for name, both in datasets.items()
+        },
     )
