@@ -242,9 +242,8 @@ def test_lengths_are_those_before_truncation(minbert: Minbert, tiny: Path, tmp_p
     train = report["splits"][0]
     assert [train[name] for name in ("median_tokens", "tokens_95", "tokens_99", "most_tokens")] == [5, 42, 42, 42]
     assert (train["max_length"], train["truncated"], train["suggested_max_length"]) == (16, 10, 48)
-    assert "films: 10% of the training rows are truncated at 16 tokens; to read more of them: --set tasks.films.max_length=48" in messages(
-        report, "warning"
-    )
+    said = "films: 10% of the training rows are truncated at 16 tokens; to read more of them: "
+    assert f"{said}--set tasks.films.max_length=48" in messages(report, "warning")
 
 
 def test_max_length_is_suggested_where_many_are_cut_or_none_comes_near() -> None:

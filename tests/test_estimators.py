@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
@@ -121,7 +122,7 @@ def test_the_same_seed_gives_the_same_model(kind: type[Any], tiny: Path, fitted:
     assert np.array_equal(outputs(again, TEXTS), outputs(fitted[kind], TEXTS))
     again.fit(TEXTS, target(kind))
     assert np.array_equal(outputs(again, TEXTS), outputs(fitted[kind], TEXTS))
-    other = clone(again).set_params(seed=1).fit(TEXTS, target(kind))
+    other = clone(again).set_params(random_state=1).fit(TEXTS, target(kind))
     assert not np.array_equal(outputs(other, TEXTS), outputs(again, TEXTS))
 
 
@@ -213,7 +214,7 @@ def test_pairs_of_texts(form: str, tiny: Path) -> None:
     if form == "array":
         pairs = np.array(pairs)
     elif form == "frame":
-        pairs = pytest.importorskip("pandas").DataFrame(pairs)
+        pairs = pandas.DataFrame(pairs)
     regressor = made(minbert.Regressor, tiny).fit(pairs, SCORES)
     assert regressor.predict(pairs[:5]).shape == (5,)
 
@@ -221,14 +222,15 @@ def test_pairs_of_texts(form: str, tiny: Path) -> None:
 @both
 def test_a_pickle_has_the_model_in_it(kind: type[Any], tiny: Path, tmp_path: Path) -> None:
     estimator = made(kind, tiny).fit(TEXTS, target(kind))
-    expected, run = outputs(estimator, TEXTS), estimator.run_
+    expected, run = outputs(estimator, TEXTS), estimator.run_.path
     stored = pickle.dumps(estimator)
     assert run.is_dir()
     del estimator
     gc.collect()
     assert not run.exists()
     back = pickle.loads(stored)
-    assert np.array_equal(outputs(back, TEXTS), expected) and back.run_ != run
+    assert np.array_equal(outputs(back, TEXTS), expected) and back.run_.path != run
+    assert back.run_.scores
     assert np.array_equal(outputs(pickle.loads(pickle.dumps(back)), TEXTS), expected)
     assert pickle.loads(pickle.dumps(made(kind, tiny))).get_params() == made(kind, tiny).get_params()
 
@@ -237,7 +239,7 @@ def test_the_run_stays_where_it_was_asked_for(tiny: Path, tmp_path: Path) -> Non
     out = tmp_path / "run"
     classifier = made(minbert.Classifier, tiny, out=out).fit(TEXTS, MOODS)
     expected = classifier.predict_proba(["a film"])[0]
-    assert classifier.run_ == out
+    assert classifier.run_.path == out
     del classifier
     gc.collect()
     probabilities = minbert.load(out).predict("label", ["a film"])[0].probabilities
@@ -258,17 +260,18 @@ def test_a_failed_fit_leaves_no_temporary_folder(tmp_path: Path, monkeypatch: py
 def test_pipelines_and_searches(tiny: Path) -> None:
     lower = FunctionTransformer(lambda texts: [text.lower() for text in texts])
     pipeline = make_pipeline(lower, "passthrough", made(minbert.Classifier, tiny))
-    grid = {"classifier__settings": [SHORT, {**SHORT, "optimizer.learning_rate": 0.01}], "classifier__seed": [1]}
+    grid = {"classifier__learning_rate": [1e-4, 0.01], "classifier__random_state": [1]}
     search = GridSearchCV(pipeline, grid, cv=2).fit(TEXTS, MOODS)
-    assert search.best_params_["classifier__seed"] == 1 and not np.isnan(search.cv_results_["mean_test_score"]).any()
-    assert search.best_estimator_[-1].get_params()["settings"] == search.best_params_["classifier__settings"]
+    best = search.best_params_
+    assert best["classifier__random_state"] == 1 and not np.isnan(search.cv_results_["mean_test_score"]).any()
+    assert search.best_estimator_[-1].get_params()["learning_rate"] == best["classifier__learning_rate"]
     assert set(search.predict(TEXTS)) <= {"bad", "good"}
     assert len(cross_val_score(made(minbert.Regressor, tiny), TEXTS, SCORES, cv=2)) == 2
 
 
 def test_a_budget_for_each_fit(tiny: Path) -> None:
     classifier = made(minbert.Classifier, tiny, budget=30).fit(TEXTS, MOODS)
-    assert minbert.Run(classifier.run_).about["budget"]["seconds"] == 30
+    assert classifier.run_.about["budget"]["seconds"] == 30
 
 
 def test_rows_with_empty_texts_are_not_learned_from(tiny: Path) -> None:
@@ -292,9 +295,9 @@ for kind, y in ((minbert.Classifier, {MOODS!r}), (minbert.Regressor, {SCORES!r})
         assert "not fitted" in str(wrong)
     estimator.fit({TEXTS!r}, y)
     back = pickle.loads(pickle.dumps(estimator))
-    assert back.get_params() == estimator.get_params() and back.run_ != estimator.run_
+    assert back.get_params() == estimator.get_params() and back.run_.path != estimator.run_.path
     print(back.score({TEXTS!r}, y))
-print(minbert.Classifier(seed=3))
+print(minbert.Classifier(random_state=3))
 try:
     estimator.set_params(sead=1)
 except ValueError as wrong:
@@ -304,4 +307,4 @@ except ValueError as wrong:
     first, second, shown, wrong = done.stdout.splitlines()
     assert float(first) == fitted[minbert.Classifier].score(TEXTS, MOODS)
     assert float(second) == pytest.approx(fitted[minbert.Regressor].score(TEXTS, SCORES))
-    assert shown == "Classifier(seed=3)" and "no parameter 'sead'" in wrong
+    assert shown == "Classifier(random_state=3)" and "no parameter 'sead'" in wrong

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 # of a long list, a message names these
-MOST_NAMES = 24
+MOST_KNOWN_NAMES = 24
 
 
 class UserError(ValueError):
@@ -41,5 +41,5 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     close = [each for each in known if each.lower() == word.lower()] or get_close_matches(word, known, n=1)
     if close:
         return f"Did you mean '{close[0]}'?"
-    more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
-    return f"Known: {', '.join(known[:MOST_NAMES])}{more}." if known else "None are known."
+    more = f" and {len(known) - MOST_KNOWN_NAMES} more" if len(known) > MOST_KNOWN_NAMES else ""
+    return f"Known: {', '.join(known[:MOST_KNOWN_NAMES])}{more}." if known else "None are known."

@@ -22,13 +22,10 @@ def read_texts(given: Any, reader: str, names: Sequence[str] = (), counts: Colle
     wanted = f"{reader} reads {WANTED[tuple(counts)]} per row"
     if isinstance(given, str | bytes):
         raise UserError(f"{wanted}, in a list; this is one {type(given).__name__}.", "Put it into a list: [text].")
-    if hasattr(given, "toarray") or not hasattr(given, "__iter__"):
-        what = "sparse matrix" if hasattr(given, "toarray") else type(given).__name__
-        raise UserError(f"{wanted}, not a {what}.", "Give a list, an array, a Series or a DataFrame of texts.")
     given = plain_table(given)
     columns = table_texts(given, wanted, names, counts)
     if columns is None:
-        columns = row_texts(given, wanted)
+        columns = row_texts(given, wanted) or [[] for _ in range(min(counts))]
     if len(columns) not in counts:
         raise UserError(f"{wanted}, not {len(columns)}.", "Give a list of texts, or of (text, text) for pairs.")
     return [checked_texts(column, wanted) for column in columns]
@@ -57,7 +54,10 @@ def as_key(names: Sequence[str]) -> str:
 
 
 def row_texts(given: Any, wanted: str) -> list[list[Any]]:
-    """The columns of rows: of texts, or of tuples of texts."""
+    """The columns of rows, if there are any: of texts, or of tuples of texts."""
+    if hasattr(given, "toarray") or not hasattr(given, "__iter__"):
+        what = "sparse matrix" if hasattr(given, "toarray") else type(given).__name__
+        raise UserError(f"{wanted}, not a {what}.", "Give a list, an array, a Series or a DataFrame of texts.")
     # Arrow's arrays hold values of their own type
     rows = given.to_pylist() if hasattr(given, "to_pylist") else given
     if isinstance(rows, np.ndarray) and rows.ndim == 2:
@@ -65,7 +65,9 @@ def row_texts(given: Any, wanted: str) -> list[list[Any]]:
     if isinstance(rows, np.ndarray) and rows.ndim != 1:
         raise UserError(f"{wanted}; this array has the shape {rows.shape}.", "Give an array of N texts, or N x 2.")
     rows = list(rows)
-    if not rows or not all(isinstance(row, list | tuple | np.ndarray) for row in rows):
+    if not rows:
+        return []
+    if not all(isinstance(row, list | tuple | np.ndarray) for row in rows):
         return [rows]
     if len({len(row) for row in rows}) > 1:
         raise UserError(f"{wanted}; these rows have different lengths.", "Give each row the same number of texts.")
