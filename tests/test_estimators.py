@@ -14,13 +14,17 @@ data: `parametrize_with_checks` and `check_estimator` leave the others out by th
 
 import gc
 import pickle
+import re
+import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas
+import polars
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
@@ -205,6 +209,103 @@ def test_they_learn_with_the_settings_that_are_chosen_for_the_data(tiny: Path) -
     assert "Classifier" in classifier._repr_html_()
 
 
+@pytest.mark.parametrize(
+    ("X", "y", "said"),
+    [
+        (["a", "b"] * 20, ["x", "y"] * 20, "X has too few different texts"),
+        ([""] * 20, ["x", "y"] * 10, "All texts in X are empty"),
+        (["a", "b"], ["x", "x"], "y has only 'x'.\nAdd rows of other classes."),
+        (["a", np.nan], ["x", "y"], "row 1, counting from 0, is nan.\nLeave out rows without a text"),
+        (["a", "b"], pandas.Series([pandas.NA, "y"], dtype="string"), "y contains NaN: row 0, counting from 0."),
+        (["a", "b"], np.array([1, "y"], dtype=object), "y mixes values of the types int, str"),
+        (pandas.DataFrame([["a", "b", "c"]] * 2), ["x", "y"], "this table has the columns 0, 1, 2."),
+    ],
+)
+def test_wrong_input_is_answered_with_the_next_step(X: Any, y: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)) as caught:
+        minbert.Classifier().fit(X, y)
+    assert isinstance(caught.value, minbert.UserError) and caught.value.next_step
+    assert "jsonl" not in str(caught.value)
+
+
+def test_a_regressor_needs_numbers() -> None:
+    with pytest.raises(ValueError, match=r"y holds 'good', not a number\.\nminbert\.Classifier learns classes"):
+        minbert.Regressor().fit(["a", "b"], ["good", "bad"])
+
+
+def test_scores_that_are_all_equal_are_learned_without_a_word_of_matplotlib(tiny: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "label: ")
+        assert set(made(minbert.Regressor, tiny).fit(TEXTS, [3.0] * 40).predict(TEXTS[:3])) <= {3.0}
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        pandas.Series([i % 2 for i in range(40)], dtype=object),
+        pandas.Series([i % 2 for i in range(40)], dtype="Int64"),
+        pandas.Series([i % 2 == 1 for i in range(40)], dtype=object),
+        pandas.Series(MOODS, dtype="category"),
+        pandas.Series(MOODS, dtype="string"),
+        polars.Series(MOODS),
+    ],
+    ids=["objects", "nullable", "booleans", "categories", "strings", "polars"],
+)
+def test_targets_of_data_frames_are_scored(y: Any, tiny: Path) -> None:
+    classifier = made(minbert.Classifier, tiny).fit(polars.Series(TEXTS), y)
+    assert 0 <= classifier.score(TEXTS, y.to_numpy().tolist()) <= 1
+    assert set(classifier.classes_) == set(y)
+
+
+# ---- parameters ---------------------------------------------------------------------------------------
+
+
+def test_parameters_are_settings_of_the_recipe(tiny: Path) -> None:
+    chosen = {"learning_rate": 0.002, "batch_size": 7, "max_length": 24}
+    recipe = made(minbert.Classifier, tiny, **chosen).fit(TEXTS, MOODS).run_.about["recipe"]
+    plan = recipe["tasks"]["label"]
+    assert (recipe["optimizer"]["learning_rate"], plan["batch_size"], plan["max_length"]) == (0.002, 7, 24)
+
+
+def test_class_weights_are_those_of_scikit_learn(tiny: Path) -> None:
+    def weights_of(given: Any) -> Any:
+        run = made(minbert.Classifier, tiny, class_weight=given).fit(TEXTS, MOODS).run_
+        return run.about["recipe"]["tasks"]["label"]["task"].get("class_weights")
+
+    assert weights_of({"good": 3}) == [1.0, 3.0] and weights_of(None) is None
+    # as many rows of each
+    assert weights_of("balanced") == [1.0, 1.0]
+    with pytest.raises(ValueError, match="The classes are 'bad', 'good'"):
+        minbert.Classifier(class_weight={"ugly": 2}).fit(TEXTS, MOODS)
+
+
+def test_a_random_state_is_a_number_a_generator_or_none(tiny: Path) -> None:
+    def seed_with(random_state: Any) -> int:
+        return int(made(minbert.Classifier, tiny, random_state=random_state).fit(TEXTS, MOODS).run_.about["seed"])
+
+    assert seed_with(np.int64(3)) == 3
+    assert seed_with(np.random.RandomState(1)) == np.random.RandomState(1).randint(2**31 - 1)
+    assert seed_with(np.random.default_rng(1)) == np.random.default_rng(1).integers(2**31)
+    assert seed_with(None) != seed_with(None)
+    with pytest.raises(ValueError, match="random_state is a number"):
+        minbert.Classifier(random_state="0").fit(TEXTS, MOODS)
+
+
+def test_verbose_shows_progress_and_scores(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made(minbert.Classifier, tiny).fit(TEXTS, MOODS)
+    quiet = capsys.readouterr()
+    assert not quiet.out and not quiet.err
+    made(minbert.Classifier, tiny, verbose=True).fit(TEXTS, MOODS)
+    said = capsys.readouterr()
+    assert "36 training rows" in said.err and "accuracy" in said.out
+
+
+def test_the_run_of_an_estimator_is_a_run(fitted: dict[type[Any], Any]) -> None:
+    run = fitted[minbert.Classifier].run_
+    assert isinstance(run, minbert.Run) and run.evaluate() == run.scores
+
+
 # ---- pairs, pickles, pipelines ------------------------------------------------------------------------
 
 
@@ -255,6 +356,17 @@ def test_a_failed_fit_leaves_no_temporary_folder(tmp_path: Path, monkeypatch: py
     with pytest.raises(minbert.UserError, match="backbone"):
         minbert.Classifier(backbone="/nowhere").fit(TEXTS, MOODS)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_run_that_was_deleted_cannot_be_pickled(tiny: Path, tmp_path: Path) -> None:
+    classifier = made(minbert.Classifier, tiny, out=tmp_path / "run").fit(TEXTS, MOODS)
+    shutil.rmtree(tmp_path / "run")
+    with pytest.raises(minbert.UserError, match="was deleted"):
+        pickle.dumps(classifier)
+    assert classifier.predict(TEXTS).shape == (40,)
+    (tmp_path / "run").write_text("mine")
+    with pytest.raises(ValueError, match="a run is a directory"):
+        classifier.fit(TEXTS, MOODS)
 
 
 def test_pipelines_and_searches(tiny: Path) -> None:

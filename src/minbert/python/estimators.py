@@ -31,7 +31,7 @@ from minbert.python.wording import python_words
 from minbert.runs.run import start_run
 
 # what a fitted estimator has and a pickle has not
-NOT_PICKLED = ("run_", "_remove_run")
+NOT_PICKLED = ("run_", "_predictor", "_remove_run")
 
 
 class TextEstimator(EstimatorBase):
@@ -100,19 +100,21 @@ class TextEstimator(EstimatorBase):
             remove()
         self._remove_run = weakref.finalize(self, shutil.rmtree, path, ignore_errors=True) if temporary else None
         self.run_ = Run(path)
+        # in memory from now on, whatever happens to the files
+        self._predictor = self.run_.model
 
     def _predict_values(self, X: Any) -> npt.NDArray[Any]:
         """Probabilities N x C, or scores N."""
         if not hasattr(self, "run_"):
             raise NotFittedError(f"This {type(self).__name__} is not fitted yet: call fit(X, y) first.")
         columns = read_texts(X, type(self).__name__)
-        task = self.run_.model.task(ONLY_TASK)
+        task = self._predictor.task(ONLY_TASK)
         if len(columns) != len(task.text):
             raise UserError(
                 f"X has {len(columns)} texts per row; this model was fitted on {len(task.text)}.",
                 "Give as many as to fit.",
             )
-        found = self.run_.model.predict_columns([ONLY_TASK], dict(zip(task.text, columns, strict=True)))
+        found = self._predictor.predict_columns([ONLY_TASK], dict(zip(task.text, columns, strict=True)))
         return found[ONLY_TASK].values.astype(np.float64)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -223,7 +225,7 @@ class Classifier(ClassifierBase, TextEstimator):
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The class of each text, or of each pair of texts, of the type that y had."""
         probabilities_NC = self._predict_values(X)
-        threshold = self.run_.model.task(ONLY_TASK).threshold
+        threshold = self._predictor.task(ONLY_TASK).threshold
         return np.asarray(self.classes_[predicted_classes(probabilities_NC, threshold)])
 
 
