@@ -85,7 +85,9 @@ def test_frames_and_tables_are_the_rows_they_hold(tmp_path: Path, tiny: Path) ->
     expected = train({"mood": ROWS}, tmp_path / "list", tiny).scores
     table = pa.Table.from_pylist(ROWS)
     numpy_rows = [{"review": np.str_(row["review"]), "stars": np.int64(row["stars"])} for row in ROWS]
-    for name, data in {"arrow": table, "numpy": numpy_rows, "generator": (row for row in ROWS)}.items():
+    lazy = polars.LazyFrame(ROWS)
+    given = {"arrow": table, "numpy": numpy_rows, "generator": (row for row in ROWS), "lazy": lazy}
+    for name, data in given.items():
         assert train({"mood": data}, tmp_path / name, tiny).scores == expected
         assert lines_of(tmp_path / name / "data/mood-train.jsonl") == ROWS
 
@@ -269,11 +271,10 @@ minbert.train({{"mood": {ROWS!r}}}, {str(tmp_path / "run")!r}, backbone={str(tin
 
 def test_the_page_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a tiny backbone under the name of the default one."""
-    pytest.importorskip("sklearn")
     tiny_backbone(tmp_path / "minilm")
     monkeypatch.chdir(tmp_path)
     snippets = re.findall(r"```python\n(.*?)```", PAGE, re.S)
-    assert len(snippets) == 6
+    assert len(snippets) == 7
     names: dict[str, Any] = {}
     for snippet in snippets:
         exec(compile(snippet, "docs/python.md", "exec"), names)

@@ -39,6 +39,7 @@ LONG = {"stages.0.epochs": 1, "stages.0.steps_per_epoch": 5000}
         ("Create it with: minbert train RECIPE --out RUN", 'Create it with: minbert.train(data, out="RUN")'),
         ("Continue it:  minbert resume runs/x\nOr name another --out",
          'Continue it:  minbert.resume("runs/x")\nOr name another `out`'),
+        ("minbert resume 'my runs/x'", 'minbert.resume("my runs/x")'),
         ("'y' is empty: predict it with `minbert predict --input`", "'y' is empty: predict it with run.predict"),
     ],
 )  # fmt: skip

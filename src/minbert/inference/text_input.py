@@ -21,7 +21,7 @@ def read_texts(given: Any, reader: str, names: Sequence[str] = (), counts: Colle
     """
     wanted = f"{reader} reads {WANTED[tuple(counts)]} per row"
     if isinstance(given, str | bytes):
-        raise UserError(f"{wanted}, in a list; this is one {type(given).__name__}.", "Put it into a list: [text].")
+        raise UserError(f"{reader} reads a list of texts, not one text.", "Put it into a list: [text]")
     given = plain_table(given)
     columns = table_texts(given, wanted, names, counts)
     if columns is None:

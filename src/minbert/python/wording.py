@@ -15,7 +15,8 @@ VALUE = r"\.\.\.|\[[^\]]*\]|[^\s,:)]*[^\s,:).]"
 # sentences that would be wrong word by word
 SENTENCES = {
     r"`?minbert train RECIPE --out RUN`?": 'minbert.train(data, out="RUN")',
-    r"minbert resume (\S+)": r'minbert.resume("\1")',
+    # a path with spaces is in quotes
+    r"minbert resume (?:'([^']*)'|(\S+))": r'minbert.resume("\1\2")',
     r"`minbert evaluate (\S+)` shows its scores": r'minbert.Run("\1").scores has its scores',
     r"`minbert predict --input`": "run.predict",
     r"; `minbert check` lists them( all)?": "",
