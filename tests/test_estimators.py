@@ -14,12 +14,17 @@ data: `parametrize_with_checks` and `check_estimator` leave the others out by th
 
 import gc
 import pickle
+import re
+import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
+import polars
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
@@ -35,7 +40,7 @@ import minbert
 TEXTS = [f"{'a great' if i % 2 else 'an awful'} film number {i}" for i in range(40)]
 MOODS = ["good" if i % 2 else "bad" for i in range(40)]
 SCORES = [float(i % 2) * 10 - 3 for i in range(40)]
-SHORT = {"epoch_fraction": 0.01}
+SHORT = {"stages": [{"epochs": 1, "steps_per_epoch": 2}]}
 BOTH = [minbert.Classifier, minbert.Regressor]
 # the checks that need no numbers
 WITHOUT_DATA = [
@@ -121,7 +126,7 @@ def test_the_same_seed_gives_the_same_model(kind: type[Any], tiny: Path, fitted:
     assert np.array_equal(outputs(again, TEXTS), outputs(fitted[kind], TEXTS))
     again.fit(TEXTS, target(kind))
     assert np.array_equal(outputs(again, TEXTS), outputs(fitted[kind], TEXTS))
-    other = clone(again).set_params(seed=1).fit(TEXTS, target(kind))
+    other = clone(again).set_params(random_state=1).fit(TEXTS, target(kind))
     assert not np.array_equal(outputs(other, TEXTS), outputs(again, TEXTS))
 
 
@@ -204,6 +209,103 @@ def test_they_learn_with_the_settings_that_are_chosen_for_the_data(tiny: Path) -
     assert "Classifier" in classifier._repr_html_()
 
 
+@pytest.mark.parametrize(
+    ("X", "y", "said"),
+    [
+        (["a", "b"] * 20, ["x", "y"] * 20, "X has too few different texts"),
+        ([""] * 20, ["x", "y"] * 10, "All texts in X are empty"),
+        (["a", "b"], ["x", "x"], "y has only 'x'.\nAdd rows of other classes."),
+        (["a", np.nan], ["x", "y"], "row 1, counting from 0, is nan.\nLeave out rows without a text"),
+        (["a", "b"], pandas.Series([pandas.NA, "y"], dtype="string"), "y contains NaN: row 0, counting from 0."),
+        (["a", "b"], np.array([1, "y"], dtype=object), "y mixes values of the types int, str"),
+        (pandas.DataFrame([["a", "b", "c"]] * 2), ["x", "y"], "this table has the columns 0, 1, 2."),
+    ],
+)
+def test_wrong_input_is_answered_with_the_next_step(X: Any, y: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)) as caught:
+        minbert.Classifier().fit(X, y)
+    assert isinstance(caught.value, minbert.UserError) and caught.value.next_step
+    assert "jsonl" not in str(caught.value)
+
+
+def test_a_regressor_needs_numbers() -> None:
+    with pytest.raises(ValueError, match=r"y holds 'good', not a number\.\nminbert\.Classifier learns classes"):
+        minbert.Regressor().fit(["a", "b"], ["good", "bad"])
+
+
+def test_scores_that_are_all_equal_are_learned_without_a_word_of_matplotlib(tiny: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "label: ")
+        assert set(made(minbert.Regressor, tiny).fit(TEXTS, [3.0] * 40).predict(TEXTS[:3])) <= {3.0}
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        pandas.Series([i % 2 for i in range(40)], dtype=object),
+        pandas.Series([i % 2 for i in range(40)], dtype="Int64"),
+        pandas.Series([i % 2 == 1 for i in range(40)], dtype=object),
+        pandas.Series(MOODS, dtype="category"),
+        pandas.Series(MOODS, dtype="string"),
+        polars.Series(MOODS),
+    ],
+    ids=["objects", "nullable", "booleans", "categories", "strings", "polars"],
+)
+def test_targets_of_data_frames_are_scored(y: Any, tiny: Path) -> None:
+    classifier = made(minbert.Classifier, tiny).fit(polars.Series(TEXTS), y)
+    assert 0 <= classifier.score(TEXTS, y.to_numpy().tolist()) <= 1
+    assert set(classifier.classes_) == set(y)
+
+
+# ---- parameters ---------------------------------------------------------------------------------------
+
+
+def test_parameters_are_settings_of_the_recipe(tiny: Path) -> None:
+    chosen = {"learning_rate": 0.002, "batch_size": 7, "max_length": 24}
+    recipe = made(minbert.Classifier, tiny, **chosen).fit(TEXTS, MOODS).run_.about["recipe"]
+    plan = recipe["tasks"]["label"]
+    assert (recipe["optimizer"]["learning_rate"], plan["batch_size"], plan["max_length"]) == (0.002, 7, 24)
+
+
+def test_class_weights_are_those_of_scikit_learn(tiny: Path) -> None:
+    def weights_of(given: Any) -> Any:
+        run = made(minbert.Classifier, tiny, class_weight=given).fit(TEXTS, MOODS).run_
+        return run.about["recipe"]["tasks"]["label"]["task"].get("class_weights")
+
+    assert weights_of({"good": 3}) == [1.0, 3.0] and weights_of(None) is None
+    # as many rows of each
+    assert weights_of("balanced") == [1.0, 1.0]
+    with pytest.raises(ValueError, match="The classes are 'bad', 'good'"):
+        minbert.Classifier(class_weight={"ugly": 2}).fit(TEXTS, MOODS)
+
+
+def test_a_random_state_is_a_number_a_generator_or_none(tiny: Path) -> None:
+    def seed_with(random_state: Any) -> int:
+        return int(made(minbert.Classifier, tiny, random_state=random_state).fit(TEXTS, MOODS).run_.about["seed"])
+
+    assert seed_with(np.int64(3)) == 3
+    assert seed_with(np.random.RandomState(1)) == np.random.RandomState(1).randint(2**31 - 1)
+    assert seed_with(np.random.default_rng(1)) == np.random.default_rng(1).integers(2**31)
+    assert seed_with(None) != seed_with(None)
+    with pytest.raises(ValueError, match="random_state is a number"):
+        minbert.Classifier(random_state="0").fit(TEXTS, MOODS)
+
+
+def test_verbose_shows_progress_and_scores(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made(minbert.Classifier, tiny).fit(TEXTS, MOODS)
+    quiet = capsys.readouterr()
+    assert not quiet.out and not quiet.err
+    made(minbert.Classifier, tiny, verbose=True).fit(TEXTS, MOODS)
+    said = capsys.readouterr()
+    assert "36 training rows" in said.err and "accuracy" in said.out
+
+
+def test_the_run_of_an_estimator_is_a_run(fitted: dict[type[Any], Any]) -> None:
+    run = fitted[minbert.Classifier].run_
+    assert isinstance(run, minbert.Run) and run.evaluate() == run.scores
+
+
 # ---- pairs, pickles, pipelines ------------------------------------------------------------------------
 
 
@@ -213,7 +315,7 @@ def test_pairs_of_texts(form: str, tiny: Path) -> None:
     if form == "array":
         pairs = np.array(pairs)
     elif form == "frame":
-        pairs = pytest.importorskip("pandas").DataFrame(pairs)
+        pairs = pandas.DataFrame(pairs)
     regressor = made(minbert.Regressor, tiny).fit(pairs, SCORES)
     assert regressor.predict(pairs[:5]).shape == (5,)
 
@@ -221,14 +323,15 @@ def test_pairs_of_texts(form: str, tiny: Path) -> None:
 @both
 def test_a_pickle_has_the_model_in_it(kind: type[Any], tiny: Path, tmp_path: Path) -> None:
     estimator = made(kind, tiny).fit(TEXTS, target(kind))
-    expected, run = outputs(estimator, TEXTS), estimator.run_
+    expected, run = outputs(estimator, TEXTS), estimator.run_.path
     stored = pickle.dumps(estimator)
     assert run.is_dir()
     del estimator
     gc.collect()
     assert not run.exists()
     back = pickle.loads(stored)
-    assert np.array_equal(outputs(back, TEXTS), expected) and back.run_ != run
+    assert np.array_equal(outputs(back, TEXTS), expected) and back.run_.path != run
+    assert back.run_.scores
     assert np.array_equal(outputs(pickle.loads(pickle.dumps(back)), TEXTS), expected)
     assert pickle.loads(pickle.dumps(made(kind, tiny))).get_params() == made(kind, tiny).get_params()
 
@@ -237,7 +340,7 @@ def test_the_run_stays_where_it_was_asked_for(tiny: Path, tmp_path: Path) -> Non
     out = tmp_path / "run"
     classifier = made(minbert.Classifier, tiny, out=out).fit(TEXTS, MOODS)
     expected = classifier.predict_proba(["a film"])[0]
-    assert classifier.run_ == out
+    assert classifier.run_.path == out
     del classifier
     gc.collect()
     probabilities = minbert.load(out).predict("label", ["a film"])[0].probabilities
@@ -255,20 +358,32 @@ def test_a_failed_fit_leaves_no_temporary_folder(tmp_path: Path, monkeypatch: py
     assert not list(tmp_path.iterdir())
 
 
+def test_a_run_that_was_deleted_cannot_be_pickled(tiny: Path, tmp_path: Path) -> None:
+    classifier = made(minbert.Classifier, tiny, out=tmp_path / "run").fit(TEXTS, MOODS)
+    shutil.rmtree(tmp_path / "run")
+    with pytest.raises(minbert.UserError, match="was deleted"):
+        pickle.dumps(classifier)
+    assert classifier.predict(TEXTS).shape == (40,)
+    (tmp_path / "run").write_text("mine")
+    with pytest.raises(ValueError, match="a run is a directory"):
+        classifier.fit(TEXTS, MOODS)
+
+
 def test_pipelines_and_searches(tiny: Path) -> None:
     lower = FunctionTransformer(lambda texts: [text.lower() for text in texts])
     pipeline = make_pipeline(lower, "passthrough", made(minbert.Classifier, tiny))
-    grid = {"classifier__settings": [SHORT, {**SHORT, "optimizer.learning_rate": 0.01}], "classifier__seed": [1]}
+    grid = {"classifier__learning_rate": [1e-4, 0.01], "classifier__random_state": [1]}
     search = GridSearchCV(pipeline, grid, cv=2).fit(TEXTS, MOODS)
-    assert search.best_params_["classifier__seed"] == 1 and not np.isnan(search.cv_results_["mean_test_score"]).any()
-    assert search.best_estimator_[-1].get_params()["settings"] == search.best_params_["classifier__settings"]
+    best = search.best_params_
+    assert best["classifier__random_state"] == 1 and not np.isnan(search.cv_results_["mean_test_score"]).any()
+    assert search.best_estimator_[-1].get_params()["learning_rate"] == best["classifier__learning_rate"]
     assert set(search.predict(TEXTS)) <= {"bad", "good"}
     assert len(cross_val_score(made(minbert.Regressor, tiny), TEXTS, SCORES, cv=2)) == 2
 
 
 def test_a_budget_for_each_fit(tiny: Path) -> None:
     classifier = made(minbert.Classifier, tiny, budget=30).fit(TEXTS, MOODS)
-    assert minbert.Run(classifier.run_).about["budget"]["seconds"] == 30
+    assert classifier.run_.about["budget"]["seconds"] == 30
 
 
 def test_rows_with_empty_texts_are_not_learned_from(tiny: Path) -> None:
@@ -292,9 +407,9 @@ for kind, y in ((minbert.Classifier, {MOODS!r}), (minbert.Regressor, {SCORES!r})
         assert "not fitted" in str(wrong)
     estimator.fit({TEXTS!r}, y)
     back = pickle.loads(pickle.dumps(estimator))
-    assert back.get_params() == estimator.get_params() and back.run_ != estimator.run_
+    assert back.get_params() == estimator.get_params() and back.run_.path != estimator.run_.path
     print(back.score({TEXTS!r}, y))
-print(minbert.Classifier(seed=3))
+print(minbert.Classifier(random_state=3))
 try:
     estimator.set_params(sead=1)
 except ValueError as wrong:
@@ -304,4 +419,4 @@ except ValueError as wrong:
     first, second, shown, wrong = done.stdout.splitlines()
     assert float(first) == fitted[minbert.Classifier].score(TEXTS, MOODS)
     assert float(second) == pytest.approx(fitted[minbert.Regressor].score(TEXTS, SCORES))
-    assert shown == "Classifier(seed=3)" and "no parameter 'sead'" in wrong
+    assert shown == "Classifier(random_state=3)" and "no parameter 'sead'" in wrong

@@ -358,7 +358,7 @@ def test_rows_without_a_label_are_skipped_and_said_so(tmp_path: Path) -> None:
     rows = make_rows({"key": "id", "text": "text", "spam": ["yes", "no"], "stars": [1, 2, 3]})
     rows[5]["spam"] = rows[6]["spam"] = ""
     spam, stars = tasks_of(write(tmp_path / "x.csv", rows))
-    assert spam.settings["missing"] == "skip" and "2 rows" in spam.reasons["missing"]
+    assert spam.settings["missing"] == "skip" and "no label" in spam.reasons["missing"]
     assert "missing" not in stars.settings and stars.settings["id"] == "key"
 
 

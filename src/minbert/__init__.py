@@ -10,16 +10,38 @@ if TYPE_CHECKING:
     from minbert.inference.predictor import Predictor
     from minbert.python.estimators import Classifier, Regressor
     from minbert.python.run import Run
-    from minbert.python.train import train, train_events
+    from minbert.python.train import resume, train, train_events
+    from minbert.runs.events import Evaluated, Finished, Measuring, Started
+    from minbert.training.loop import Step
 
 __version__ = "0.1.0"
-__all__ = ["Classifier", "Regressor", "Run", "UserError", "load", "train", "train_events"]
+__all__ = [
+    "Classifier",
+    "Evaluated",
+    "Finished",
+    "Measuring",
+    "Regressor",
+    "Run",
+    "Started",
+    "Step",
+    "UserError",
+    "load",
+    "resume",
+    "train",
+    "train_events",
+]
 
 # imported when they are first used, because importing torch takes a second
 LAZY = {
     "Classifier": "minbert.python.estimators",
+    "Evaluated": "minbert.runs.events",
+    "Finished": "minbert.runs.events",
+    "Measuring": "minbert.runs.events",
     "Regressor": "minbert.python.estimators",
     "Run": "minbert.python.run",
+    "Started": "minbert.runs.events",
+    "Step": "minbert.training.loop",
+    "resume": "minbert.python.train",
     "train": "minbert.python.train",
     "train_events": "minbert.python.train",
 }
@@ -44,5 +66,9 @@ def load(run: "str | Path", precision: "Precision" = "auto") -> "Predictor":
     """
     # here, because importing torch takes a second
     from minbert.inference.predictor import load_predictor
+    from minbert.python.wording import python_words
 
-    return load_predictor(run, precision)
+    if precision not in ("auto", "fp32", "bf16"):
+        raise UserError(f"precision is 'auto', 'fp32' or 'bf16', not {precision!r}.", "Leave it out for 'auto'.")
+    with python_words():
+        return load_predictor(run, precision)

@@ -10,9 +10,15 @@ from typing import Any
 STDIN_FOLDER = "minbert-stdin-"
 STDIN_COPY = re.compile(rf"[^\s'\"]*{STDIN_FOLDER}\w+[/\\]stdin(\.\w+)+")
 
+# of a long list, a message names these
+MOST_KNOWN_NAMES = 24
 
-class UserError(Exception):
-    """An error that the user can fix. The command line shows it without a traceback and exits with 2."""
+
+class UserError(ValueError):
+    """An error that the user can fix. The command line shows it without a traceback and exits with 2.
+
+    A ValueError, as scikit-learn and pandas raise it for wrong input.
+    """
 
     def __init__(self, problem: str, next_step: str = "") -> None:
         problem = STDIN_COPY.sub("standard input", problem)
@@ -23,6 +29,10 @@ class UserError(Exception):
     def __reduce__(self) -> tuple[type["UserError"], tuple[Any, ...]]:
         """Pickled when it comes from another process."""
         return UserError, (self.problem, self.next_step)
+
+    def _render_traceback_(self) -> list[str]:
+        """IPython shows these lines instead of a traceback."""
+        return [f"UserError: {self}"]
 
 
 def short_path(path: Path) -> str:
@@ -46,4 +56,5 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     close = closest(word, known)
     if close:
         return f"Did you mean '{close}'?"
-    return f"Known: {', '.join(known)}." if known else "None are known."
+    more = f" and {len(known) - MOST_KNOWN_NAMES} more" if len(known) > MOST_KNOWN_NAMES else ""
+    return f"Known: {', '.join(known[:MOST_KNOWN_NAMES])}{more}." if known else "None are known."

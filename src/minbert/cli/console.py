@@ -6,7 +6,8 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,20 @@ UNLIMITED = 10_000
 class WholeLines(Console):
     """A console that cuts no line, and breaks lines only to fit a terminal."""
 
+    # how messages are worded: `minbert.train` shows them in Python's words
+    wording: Callable[[str], str] = staticmethod(str)
+
     def print(self, *objects: Any, crop: bool = False, **options: Any) -> None:
-        super().print(*objects, crop=crop, **options)
+        worded = [self.wording(each) if isinstance(each, str) else each for each in objects]
+        super().print(*worded, crop=crop, **options)
+
+    @contextmanager
+    def worded(self, wording: Callable[[str], str]) -> Iterator[None]:
+        self.wording = wording
+        try:
+            yield
+        finally:
+            self.wording = str
 
     @property
     def options(self) -> ConsoleOptions:
@@ -37,10 +50,17 @@ class WholeLines(Console):
         return found
 
 
+def no_terminal() -> bool | None:
+    """False in the kernel of a notebook, which sets FORCE_COLOR and cannot show a bar that moves; else unknown."""
+    return False if "ipykernel" in sys.modules else None
+
+
+# in a notebook, plain lines: a bar would need ipywidgets, and each line would be an output of its own
 # without emoji: `:100:` in a file name or a label is not a code for one
-console = WholeLines(highlight=False, emoji=False)
-# in a notebook, plain lines: a bar would need ipywidgets
-stderr = Console(stderr=True, highlight=False, soft_wrap=True, force_jupyter=False, emoji=False)
+console = WholeLines(highlight=False, emoji=False, force_jupyter=False, force_terminal=no_terminal())
+stderr = Console(
+    stderr=True, highlight=False, emoji=False, soft_wrap=True, force_jupyter=False, force_terminal=no_terminal()
+)
 
 
 def show_error(error: UserError) -> None:
@@ -128,4 +148,6 @@ def progress_bar(unit: str = "") -> "Progress":
         TextColumn("{task.fields[note]}"),
         console=stderr,
         transient=True,
+        # FORCE_COLOR asks for colors in a file or a pipe, not for a bar
+        disable=not sys.stderr.isatty(),
     )

@@ -1,6 +1,7 @@
 """minbert predict: predictions for one text, one pair, or a file of them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -123,7 +124,7 @@ def predict_texts(run: Path, names: list[str], texts: list[str], precision: "Pre
         expected = len(predictor.task(task).text)
         if len(texts) != expected:
             raise UserError(f"Task '{task}' reads {plural(expected, 'text')}, not {len(texts)}.")
-    found = {task: predictor.predict(task, [texts])[0] for task in tasks}
+    found = {task: with_label_keys(predictor.predict(task, [texts])[0]) for task in tasks}
     # `all` names each task, however many there are
     by_task = len(tasks) > 1 or means_all(predictor, names)
     if as_json:
@@ -133,6 +134,16 @@ def predict_texts(run: Path, names: list[str], texts: list[str], precision: "Pre
         console.print(answer_table(found))
     else:
         show_prediction(found[tasks[0]])
+
+
+def with_label_keys(prediction: "Prediction") -> "Prediction":
+    """With labels as files of predictions have them: texts."""
+    from minbert.config.task import Label, label_key
+
+    if prediction.probabilities is None:
+        return prediction
+    probabilities: dict[Label, float] = {label_key(label): value for label, value in prediction.probabilities.items()}
+    return replace(prediction, label=label_key(prediction.label), probabilities=probabilities)
 
 
 def prediction_fields(prediction: "Prediction") -> dict[str, Any]:

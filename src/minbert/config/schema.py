@@ -111,6 +111,8 @@ def fill_settings(make: Callable[..., T], settings: Mapping[str, Any], where: st
             raise UserError(f"{where}: setting '{name}'{of} should be {wrong}, not {value!r}.") from None
     try:
         return make(*given, **checked)
+    except UserError:
+        raise
     except ValueError as wrong:
         raise UserError(f"{where}: {what}: {wrong}") from None
 

@@ -1,7 +1,7 @@
 """Data files, and what their owner says about them -> tasks, with a reason for everything that was found."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
@@ -36,6 +36,8 @@ class ColumnChoice:
     task: str = ""
     # N/A, NaN and the like are labels
     keep_na: bool = False
+    # the values of columns that declare them, in order
+    declared: Mapping[str, Sequence[Label]] = field(default_factory=dict)
 
 
 @dataclass
@@ -134,8 +136,14 @@ def infer_task(
     values = values_of_label(found, files, text, label)
     if choice.kind != "classify" and (odd := odd_values(values)):
         raise odd_values_error(found.train, values, odd)
+    declared = choice.declared.get(label, ())
     what, kind_reason = kind_of_label(values, choice.kind, len(text) == 2)
+    if declared and not choice.kind:
+        what, kind_reason = "classify", "the column declares its values"
     more, more_reason = label_settings(found.train, values, what)
+    if declared and what == "classify":
+        more = {"labels": declared_first(declared, more["labels"])}
+        more_reason = "in the order that the column declares"
     reasons = {"kind": kind_reason, **dict.fromkeys(more, more_reason)}
     settings: dict[str, Any] = {"kind": what, "text": text, "label": label, **more}
     if twin and what == "classify" and all(label_key(value) in twin.names for value in more["labels"]):
@@ -156,6 +164,12 @@ def infer_task(
         settings["missing"], reasons["missing"] = "skip", missing
     settings["files"] = {role: str(path.resolve()) for role, path in files.items()}
     return FoundTask(legal_name(label), settings, reasons)
+
+
+def declared_first(declared: Sequence[Label], found: Sequence[Label]) -> list[Label]:
+    """The labels in their declared order, and then those that only the rows have."""
+    known = {label_key(label) for label in declared}
+    return [*declared, *(label for label in found if label_key(label) not in known)]
 
 
 def labeled_files(found: FoundData, text: Sequence[str], label: str) -> dict[SplitName, Path]:

@@ -52,6 +52,8 @@ def json_records(file: IO[str], path: Path, is_lines: bool) -> Iterator[Record]:
             return
         for row, value in enumerate(document.elements(), 1):
             yield row, value if isinstance(value, dict) else "not a JSON object"
+    except UserError:
+        raise
     except (ValueError, RecursionError) as wrong:
         raise UserError(f"{path}: not JSON after row {row}: {wrong}", HOW_TO_WRITE_ROWS) from None
 

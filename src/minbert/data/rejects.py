@@ -43,8 +43,8 @@ class BadRows(UserError):
 
 def advice(rejects: Sequence[RejectedRow]) -> str:
     """What may be wrong with the whole file."""
-    if any("outside the range" in reject.reason for reject in rejects):
-        return "If these scores are right, widen 'range' of the task. "
+    if any("outside the range" in reject.reason and "inf," not in reject.reason for reject in rejects):
+        return "If these scores are right, widen 'range' of the task: --set tasks.TASK.task.range=[LOW,HIGH]. "
     if sum(TOO_MANY_FIELDS in reject.reason for reject in rejects) > len(rejects) / 2:
         return 'Texts that contain the delimiter, such as a comma, need quotes around them: "Well, no.",bad\n'
     return ""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from minbert.config.recipe import Precision
 from minbert.config.schema import Spec
-from minbert.config.task import Task
+from minbert.config.task import Label, Task
 from minbert.data.metrics import predicted_classes
 from minbert.errors import UserError, did_you_mean
 from minbert.inference.embedder import Embedder
@@ -19,15 +19,17 @@ from minbert.inference.ensemble import EnsemblePredictions, Member, load_members
 from minbert.inference.predict_file import FilePrediction, FormatChoice
 from minbert.inference.resumable_job import Progress
 from minbert.inference.task_predictions import TaskPredictions
+from minbert.inference.text_input import read_texts
 
 
 @dataclass(frozen=True)
 class Prediction:
     """The prediction for one example: a label with the probability of each label, or a score."""
 
-    label: str | None = None
+    # of the type that it has in the data, as the task lists it: a string, a number or a boolean; else its name
+    label: Label | None = None
     score: float | None = None
-    probabilities: dict[str, float] | None = None
+    probabilities: dict[Label, float] | None = None
 
 
 class Predictor:
@@ -38,8 +40,13 @@ class Predictor:
         # of several models, the first
         self.model, self.tokenizer = members[0].model, members[0].tokenizer
 
+    def __repr__(self) -> str:
+        several = f"{len(self.members)} models, " if len(self.members) > 1 else ""
+        return f"Predictor({several}tasks: {', '.join(self.tasks)})"
+
     @property
     def tasks(self) -> dict[str, Task]:
+        """What the model can predict: the name of each task, with its columns, labels or range, and metric."""
         return member_tasks(self.members)
 
     def task(self, name: str) -> Task:
@@ -47,10 +54,14 @@ class Predictor:
             raise UserError(f"This model has no task '{name}' that it can predict. {did_you_mean(name, self.tasks)}")
         return self.tasks[name]
 
-    def predict(self, task: str, texts: Sequence[str] | Sequence[Sequence[str]]) -> list[Prediction]:
-        """Predictions for texts, or for (text, text) pairs where the task compares two."""
+    def predict(self, task: str, texts: Any) -> list[Prediction]:
+        """One prediction per text, or per (text, text) pair where the task compares two.
+
+        `texts`: a list, an array or a Series; or a DataFrame or Dataset, of which the task's columns are read.
+        """
         chosen = self.task(task)
-        columns = dict(zip(chosen.text, text_columns(chosen, texts), strict=True))
+        found = read_texts(texts, f"Task '{task}'", chosen.text, (len(chosen.text),))
+        columns = dict(zip(chosen.text, found, strict=True))
         return [to_prediction(chosen, row) for row in self.predict_columns([task], columns)[task].values]
 
     def predict_columns(self, tasks: Sequence[str], columns: Mapping[str, list[str]]) -> dict[str, TaskPredictions]:
@@ -113,13 +124,15 @@ class Predictor:
         return last
 
     def embed(
-        self, texts: Sequence[str], pooling: Spec = "mean", *, normalize: bool = False, max_length: int = 128
+        self, texts: Any, pooling: Spec = "mean", *, normalize: bool = False, max_length: int = 128
     ) -> npt.NDArray[np.float32]:
-        """One vector per text from the shared encoder, N x D; of several models, from the first."""
-        if isinstance(texts, str):
-            raise UserError("embed takes a list of texts, not one text.", "Put it into a list.")
+        """One vector per text from the shared encoder, N x D; of several models, from the first.
+
+        `texts`: a list, an array or a Series, or a DataFrame of one column.
+        """
+        (column,) = read_texts(texts, "embed", counts=(1,))
         embedder = Embedder(self.model.bert, self.tokenizer, pooling, normalize=normalize, max_length=max_length)
-        return embedder.embed(list(texts))
+        return embedder.embed(column)
 
 
 def load_predictor(path: str | Path, precision: Precision = "auto") -> Predictor:
@@ -127,24 +140,10 @@ def load_predictor(path: str | Path, precision: Precision = "auto") -> Predictor
     return Predictor(load_members(Path(path), precision))
 
 
-def text_columns(task: Task, texts: Sequence[str] | Sequence[Sequence[str]]) -> tuple[list[str], ...]:
-    """Rows of one or two texts -> columns of texts."""
-    if isinstance(texts, str):
-        raise UserError("predict takes a list of texts, not one text.", "Put it into a list.")
-    texts = list(texts)
-    if not task.paired and all(isinstance(row, str) for row in texts):
-        return ([str(row) for row in texts],)
-    rows = [tuple(row) if isinstance(row, list | tuple) else (row,) for row in texts]
-    for row in rows:
-        if len(row) != len(task.text) or not all(isinstance(text, str) for text in row):
-            wanted = "a pair of texts" if task.paired else "one text"
-            raise UserError(f"Task '{task.name}' reads {wanted} per example, not {row!r:.200}.")
-    return tuple([row[i] for row in rows] for i in range(len(task.text)))
-
-
 def to_prediction(task: Task, row: npt.NDArray[Any]) -> Prediction:
     if task.kind == "score":
         return Prediction(score=float(row))
-    probabilities = dict(zip(task.display_labels, (float(p) for p in row), strict=True))
-    label = task.display_labels[int(predicted_classes(row[None], task.threshold)[0])]
+    labels = task.label_names or task.labels
+    probabilities: dict[Label, float] = dict(zip(labels, (float(p) for p in row), strict=True))
+    label = labels[int(predicted_classes(row[None], task.threshold)[0])]
     return Prediction(label=label, probabilities=probabilities)

@@ -1,21 +1,24 @@
-"""Python values -> overrides of a recipe, and messages for the command line -> messages for Python."""
+"""Python values -> overrides of a recipe."""
 
 import json
-import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from minbert.durations import parse_duration
 from minbert.errors import UserError
-
-# options of the command line that say yes
-FLAGS = ("force", "strict", "skip_bad_rows", "keep_na")
 
 
 def as_overrides(settings: Mapping[str, Any] | None, **named: Any) -> list[str]:
     """{"optimizer.learning_rate": 1e-4} -> ["optimizer.learning_rate=0.0001"]; named settings that are None are not
     written."""
+    if settings is not None and not isinstance(settings, Mapping):
+        raise UserError(
+            f"settings is a dict, not a {type(settings).__name__}: {settings!r:.80}.",
+            'For example: settings={"optimizer.learning_rate": 1e-4}',
+        )
     given = {name: value for name, value in named.items() if value is not None}
     return [f"{path}={override_value(value)}" for path, value in {**given, **(settings or {})}.items()]
 
@@ -46,18 +49,30 @@ def budget_seconds(budget: str | float | None) -> float | None:
         raise UserError(f"budget: {wrong}.", 'For example: "90s", "5m", "1h" or 300.') from None
 
 
-@contextmanager
-def python_words() -> Iterator[None]:
-    """An error that names an option of the command line names the parameter instead: out= for --out."""
-    try:
-        yield
-    except UserError as wrong:
-        raise UserError(in_python(wrong.problem), in_python(wrong.next_step)) from None
+def run_path(out: Any) -> Path:
+    """The directory of a new run."""
+    if not isinstance(out, str | Path):
+        raise UserError(f"out is the directory of the run, not {out!r:.80}.", 'For example: out="runs/stars"')
+    path = Path(out)
+    if path.is_file():
+        raise UserError(f"out: {path} is a file; a run is a directory.", "Name another `out`.")
+    return path
 
 
-def in_python(message: str) -> str:
-    def parameter(found: re.Match[str]) -> str:
-        name = {"set": "settings", "data-root": "data_root"}.get(found[1], found[1].replace("-", "_"))
-        return f"{name}=True" if name in FLAGS else f"{name}="
+def shows_progress(progress: Any) -> bool:
+    if progress not in ("bar", None, True, False):
+        raise UserError(f"progress is 'bar' or None, not {progress!r:.80}.", "None shows nothing.")
+    return bool(progress)
 
-    return re.sub(r"(?<![\w-])--([a-z][a-z-]+)", parameter, message)
+
+def seed_of(random_state: Any) -> int:
+    """scikit-learn's random_state: a number, a generator to draw one from, or None for another one each time."""
+    if random_state is None:
+        random_state = np.random.default_rng()
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+        raise UserError(f"random_state is a number, a generator or None, not {random_state!r:.80}.", "Give an integer.")
+    return int(random_state)

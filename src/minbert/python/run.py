@@ -1,15 +1,22 @@
 """The directory of a run -> its scores, its model, and how both look in a notebook."""
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from minbert.config.task import Task
+from minbert.data.dataset import Dataset, read_dataset
+from minbert.data.rejects import count_reasons, describe_reasons
 from minbert.data.source import DataSource
+from minbert.errors import UserError
 from minbert.inference.predictor import Prediction, Predictor, load_predictor
 from minbert.python.run_data import RunData
+from minbert.python.user_warning import warn_user
+from minbert.python.wording import python_words
 from minbert.runs.directory import dev_rows, read_run
 from minbert.runs.events import Scores
 from minbert.runs.outcomes import TaskOutcome
@@ -23,7 +30,8 @@ class Run:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.about = read_run(self.path)
+        with python_words():
+            self.about = read_run(self.path)
 
     @property
     def state(self) -> str:
@@ -51,28 +59,47 @@ class Run:
     @cached_property
     def model(self) -> Predictor:
         """The trained model, as `minbert.load` gives it."""
-        return load_predictor(self.path)
+        with python_words():
+            return load_predictor(self.path)
 
-    def predict(self, task: str, texts: Sequence[str] | Sequence[Sequence[str]]) -> list[Prediction]:
-        """Predictions for texts, or for (text, text) pairs where the task compares two."""
+    def predict(self, task: str, texts: Any) -> list[Prediction]:
+        """One prediction per text, or per (text, text) pair where the task compares two.
+
+        task: the name of the task.
+        texts: a list, an array or a Series; or a DataFrame or Dataset, of which the task's columns are read.
+        """
         return self.model.predict(task, texts)
 
-    def evaluate(self, data: Mapping[str, Any] | None = None) -> Scores:
-        """Scores on the dev rows, or on other labeled data: {task: path, DataFrame or list of dicts}."""
-        tasks = {name: self.model.task(name) for name in data} if data is not None else self.model.tasks
-        source = DataSource()
+    def evaluate(self, data: Any = None) -> Scores:
+        """Scores on the dev rows, or on other labeled rows.
+
+        data: {task: rows}, or rows alone if the run has a single task; rows are what `minbert.train` takes. Rows
+        without a text or a label are left out.
+        """
         with tempfile.TemporaryDirectory(prefix="minbert-") as folder:
             stored = RunData(Path(folder))
-            rows = {
-                name: dev_rows(self.path, task, source)
-                if data is None
-                else source.read_file(stored.path_of(data[name], name, "test"), task)
-                for name, task in tasks.items()
-            }
+            with python_words(stored.in_words):
+                tasks, rows = self._labeled_rows(data, stored)
         scoring = Scoring(tasks, rows, lambda name, values: self.model.fill(name, rows[name].texts, values))
         for _ in scoring:
             pass
         return scoring.scores
+
+    def _labeled_rows(self, data: Any, stored: RunData) -> tuple[dict[str, Task], dict[str, Dataset]]:
+        if data is None:
+            return self.model.tasks, {
+                name: dev_rows(self.path, task, DataSource()) for name, task in self.model.tasks.items()
+            }
+        given = labeled_data_of(data, self.model.tasks)
+        tasks = {name: self.model.task(name) for name in given}
+        found = {}
+        for name, task in tasks.items():
+            path = stored.path_of(given[name], name, "test", name, (*task.text, task.label))
+            found[name] = read_dataset(path, replace(task, missing="skip"))
+            if found[name].skipped:
+                count, reasons = len(found[name].skipped), describe_reasons(count_reasons(found[name].skipped))
+                warn_user(f"{name}: {count:,} row{'s' * (count > 1)} skipped: {reasons}")
+        return tasks, found
 
     def __repr__(self) -> str:
         if not self.outcomes:
@@ -87,6 +114,18 @@ class Run:
         head = "".join(f"<th>{escape(column)}</th>" for column in COLUMNS)
         caption = f"<p>Run <code>{escape(str(self.path))}</code>, {escape(self.state)}</p>"
         return f"{caption}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if rows else caption
+
+
+def labeled_data_of(data: Any, tasks: Collection[str]) -> dict[str, Any]:
+    """The rows of each task; rows without a name belong to the only task."""
+    if isinstance(data, Mapping) and set(data) & set(tasks):
+        return dict(data)
+    if len(tasks) == 1 and not isinstance(data, Mapping):
+        return {next(iter(tasks)): data}
+    raise UserError(
+        f"evaluate: give the rows of each task as {{task: rows}}; this run has the tasks {', '.join(tasks)}.",
+        f'For example: run.evaluate({{"{next(iter(tasks))}": rows}})',
+    )
 
 
 def html_cells(name: str, outcome: TaskOutcome) -> list[str]:

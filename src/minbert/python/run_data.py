@@ -1,17 +1,29 @@
 """(data for each task: rows in memory, paths, or (train, dev) of these) -> data files, and the tasks found in them."""
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minbert.data.file_groups import ROLES, FileGroup
-from minbert.data.infer_task import ColumnChoice, FoundData, infer_group, infer_tasks, legal_name, make_names_unique
+from minbert.config.task import Label, label_key
+from minbert.data.file_groups import FileGroup
+from minbert.data.infer_task import (
+    ColumnChoice,
+    FoundData,
+    FoundTask,
+    infer_group,
+    infer_tasks,
+    legal_name,
+    make_names_unique,
+)
 from minbert.data.source import SplitName
-from minbert.errors import UserError, did_you_mean
-from minbert.python.records import write_rows
-
-TUPLE_ROLES: tuple[SplitName, ...] = ("train", "dev", "test")
+from minbert.errors import UserError, short_path
+from minbert.python.choices import Choices
+from minbert.python.given_data import named_data
+from minbert.python.records import TUPLE_NAMES, WrittenRows, write_rows
+from minbert.python.user_warning import warn_user
 
 
 class RunData:
@@ -19,25 +31,41 @@ class RunData:
 
     def __init__(self, out: Path) -> None:
         self.out = out
-        self.files: list[Path] = []
+        # each file that was written, and what it holds in words
+        self.written: dict[Path, str] = {}
+        # what else is known about the rows of a file
+        self.known: dict[Path, WrittenRows] = {}
         self._before = self._record()
 
-    def path_of(self, given: Any, name: str, role: SplitName) -> Path:
-        """The file of some rows: itself, or the one they are written to."""
+    @property
+    def files(self) -> list[Path]:
+        return list(self.written)
+
+    def path_of(
+        self, given: Any, name: str, role: SplitName, where: str = "", tuple_names: tuple[str, ...] = ()
+    ) -> Path:
+        """The file of some rows: itself, or the one they are written to. `where`: what to call them in messages."""
+        where = where or f"{name} ({role})"
         if isinstance(given, str | Path):
-            path = Path(given)
-            if not path.is_file():
-                raise UserError(f"{path}: there is no such file.")
-            return path
+            return existing_file(Path(given), where)
         folder = self.out.resolve() / "data"
         folder.mkdir(parents=True, exist_ok=True)
         path, number = folder / f"{name}-{role}.jsonl", 2
         # a run that will be replaced keeps its files until then
         while path.exists():
             path, number = folder / f"{name}-{number}-{role}.jsonl", number + 1
-        self.files.append(path)
-        write_rows(path, given, f"{name} ({role})")
+        self.written[path] = where
+        self.known[path] = write_rows(path, given, where, tuple_names)
         return path
+
+    def in_words(self, message: str) -> str:
+        """A message that names what was given instead of the files that hold it: row 3 for line 4."""
+        for path, where in self.written.items():
+            for spelled in (str(path), short_path(path), path.name):
+                lines = rf"{re.escape(spelled)}:(\d+(?:(?:, |-)\d+)*)"
+                message = re.sub(lines, lambda found, where=where: f"{where}, {rows_of(found[1])}", message)  # type: ignore[misc]
+                message = message.replace(spelled, where)
+        return message
 
     def discard_unless_used(self) -> None:
         """Remove the files if no run was created for them."""
@@ -55,17 +83,38 @@ class RunData:
         return path.read_bytes() if path.is_file() else None
 
 
-def find_data(data: Any, stored: RunData, choices: "Choices") -> list[FoundData]:
+def rows_of(lines: str) -> str:
+    """Lines of a file that was written for rows in memory -> these rows, counted from 0: "3-4, 7" -> "rows 2-3, 6"."""
+    rows = re.sub(r"\d+", lambda line: str(int(line[0]) - 1), lines)
+    return f"row {rows}" if rows.isdecimal() else f"rows {rows}"
+
+
+def existing_file(path: Path, where: str) -> Path:
+    if path.is_dir():
+        raise UserError(f"{where}: {path} is a directory, not a file.", "Name a file in it.")
+    if not path.is_file():
+        raise UserError(f"{where}: there is no file {path}.", f"Check the path; relative paths begin at {Path.cwd()}.")
+    return path
+
+
+def find_data(data: Any, stored: RunData, choices: Choices) -> list[FoundData]:
     """The tasks in the data. Data with a name has its task called like it."""
     if isinstance(data, list) and data and all(isinstance(each, str | Path) for each in data):
-        return infer_tasks([Path(each) for each in data], choices.of(""))
+        paths = [existing_file(Path(each), "data") for each in data]
+        return infer_tasks(paths, choices.of(""))
     found, given = [], named_data(data)
     choices.check_names(given)
     for name, splits in given.items():
         stem = legal_name(name or "rows")
+        if name and stem != name:
+            warn_user(f"The name '{name}' becomes '{stem}': names of tasks have letters, digits, - and _.")
         files = {role: stored.path_of(rows, stem, role) for role, rows in splits.items()}
-        group = infer_group(FileGroup(stem, files), choices.of(name))
+        known = {role: stored.known.get(path, WrittenRows()) for role, path in files.items()}
+        group = infer_group(FileGroup(stem, files), with_known(choices.of(name), known))
         for task in group.tasks:
+            keep_types(task, known)
+            if known["train"].tuples and not choices.text and not choices.label:
+                task.reasons |= dict.fromkeys(("text", "label"), "by its place in the tuples")
             if name:
                 task.name = stem if len(group.tasks) == 1 else f"{stem}_{task.name}"
         found.append(group)
@@ -73,56 +122,19 @@ def find_data(data: Any, stored: RunData, choices: "Choices") -> list[FoundData]
     return found
 
 
-def named_data(data: Any) -> dict[str, dict[SplitName, Any]]:
-    """The data of each name, by its role; "" has no name."""
-    if isinstance(data, Mapping) and "train" not in data:
-        if not data:
-            raise UserError("No data is given.", 'For example: minbert.train({"stars": df}, out="runs/stars")')
-        return {str(name): splits_of(each) for name, each in data.items()}
-    return {"": splits_of(data)}
+def with_known(choice: ColumnChoice, known: Mapping[SplitName, WrittenRows]) -> ColumnChoice:
+    """What the user says, and what the rows say about themselves: declared labels, and the columns of tuples."""
+    declared = {column: labels for each in reversed(list(known.values())) for column, labels in each.declared.items()}
+    if known["train"].tuples:
+        *text, label = TUPLE_NAMES[known["train"].tuples]
+        choice = replace(choice, text=choice.text or tuple(text), label=choice.label or (label,))
+    return replace(choice, declared=declared)
 
 
-def splits_of(data: Any) -> dict[SplitName, Any]:
-    """{"train": ..., "validation": ...}, (train, dev), (train, dev, test), or only training data."""
-    if isinstance(data, Mapping):
-        unknown = [str(key) for key in data if str(key) not in ROLES]
-        if unknown or "train" not in data:
-            raise UserError(
-                f"Data of one task has the keys train, dev and test, not {', '.join(unknown or map(str, data))}.",
-                "To give rows, write a list of dicts: one for each row.",
-            )
-        splits: dict[SplitName, Any] = {ROLES[str(key)]: each for key, each in data.items()}
-        if len(splits) < len(data):
-            raise UserError(f"Two dev sets are given: {', '.join(map(str, data))}.", "Give one of them.")
-    elif isinstance(data, tuple):
-        if not 1 <= len(data) <= 3:
-            raise UserError(f"A tuple of {len(data)} is no (train, dev) or (train, dev, test).")
-        splits = dict(zip(TUPLE_ROLES, data, strict=False))
-    else:
-        splits = {"train": data}
-    return {role: each for role, each in splits.items() if each is not None}
-
-
-class Choices:
-    """What the user says about columns: for all data, or {name: ...} for each."""
-
-    def __init__(self, text: Any, label: Any, kind: Any, keep_na: bool = False) -> None:
-        self.text, self.label, self.kind, self.keep_na = text, label, kind, keep_na
-
-    def check_names(self, known: Collection[str]) -> None:
-        for option, given in vars(self).items():
-            for name in given if isinstance(given, Mapping) else ():
-                if name not in known:
-                    raise UserError(f"{option}: there is no data called '{name}'. {did_you_mean(name, known)}")
-
-    def of(self, name: str) -> ColumnChoice:
-        text, label, kind = (
-            given.get(name) if isinstance(given, Mapping) else given for given in (self.text, self.label, self.kind)
-        )
-        if kind not in (None, "classify", "score"):
-            raise UserError(f"kind is 'classify' or 'score', not {kind!r}.")
-        return ColumnChoice(as_names(text), as_names(label), kind or "", keep_na=self.keep_na)
-
-
-def as_names(given: Any) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given or ())
+def keep_types(task: FoundTask, known: Mapping[SplitName, WrittenRows]) -> None:
+    """Labels with the type and the spelling that they have in memory, which files may not keep."""
+    given: dict[str, Label] = {}
+    for each in known.values():
+        given = {**each.labels(task.settings["label"]), **given}
+    if "labels" in task.settings:
+        task.settings["labels"] = [given.get(label_key(label), label) for label in task.settings["labels"]]

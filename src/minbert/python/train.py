@@ -1,31 +1,30 @@
 """Data in memory or in files -> a trained `Run`, or the events of its training."""
 
-import signal
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from minbert.cli.console import console
 from minbert.cli.data_files import show_found
-from minbert.cli.interrupts import StopSignal, resume_hint
-from minbert.cli.outcome_table import show_task_outcomes
-from minbert.cli.training_progress import watch_training
 from minbert.config.loading import recipe_from_files
 from minbert.config.recipe import Recipe
 from minbert.data.infer_task import FoundData
 from minbert.data.source import DataSource
-from minbert.errors import UserError
-from minbert.python.options import as_overrides, budget_seconds, in_python, python_words
+from minbert.python.choices import Choices
+from minbert.python.options import as_overrides, budget_seconds, run_path, shows_progress
 from minbert.python.run import Run
-from minbert.python.run_data import Choices, RunData, find_data
+from minbert.python.run_data import RunData, find_data
+from minbert.python.watching import show_scores, train_to_finish, worded_events
+from minbert.python.wording import in_python, python_words
 from minbert.runs.directory import check_new_directory
-from minbert.runs.events import Event, Stopped
+from minbert.runs.events import Event
 from minbert.runs.fit import StopRequest
-from minbert.runs.run import never_stop, start_run
+from minbert.runs.run import never_stop, resume_run, start_run
 
 # for all data, or {name: ...}
-PerTask = str | Sequence[str] | Mapping[str, Any] | None
+PerTask = str | int | Sequence[str | int] | Mapping[str, Any] | None
 
 
 def train(
@@ -44,30 +43,41 @@ def train(
     force: bool = False,
     strict: bool = False,
     skip_bad_rows: bool = False,
-    progress: Literal["bar"] | None = "bar",
+    progress: Literal["bar"] | bool | None = "bar",
 ) -> Run:
     """Train one model on your data: `minbert.train({"stars": df}, out="runs/stars")`.
 
-    `data`: {task: rows}, or rows alone. Rows are a pandas or polars DataFrame, a list of dicts, a Hugging Face Dataset,
-    the path of a file, or a tuple (train, dev) or (train, dev, test) or a DatasetDict of these. Columns, kind and the
-    order of labels are found, as by `minbert train FILE`; `text`, `label` and `kind` override what was found, for all
-    data or as {task: ...}. `keep_na`: strings such as "N/A" are labels, not missing. `settings`:
-    {"optimizer.learning_rate": 1e-4}. `budget`: a time limit for the whole run, such as "10m". `force` replaces an
-    older run in `out`.
-    `progress=None` shows nothing.
+    data: {task: rows}, or rows alone: a DataFrame, a Dataset, a list of dicts or of tuples (text, label), a path, or
+        (train, dev) or (train, dev, test) of these, or a DatasetDict.
+    out: the directory of the run.
+    text, label: the names of the columns, if those that are found are wrong; a list of two texts for pairs.
+    kind: "classify" or "score". text, label and kind are for all data, or {task: ...}.
+    keep_na: strings such as "N/A" are labels, not missing values.
+    backbone: the pretrained model: a directory, or a name that `minbert models` lists.
+    seed: of all random numbers.
+    budget: a time limit for the whole run: "10m", or seconds.
+    recipe: train with the settings of this recipe instead of those that are chosen for the data.
+    settings: other settings of a recipe by their path: {"optimizer.learning_rate": 1e-4}.
+    force: replace an older run in `out`.
+    strict: stop if a dev row is also a training row.
+    skip_bad_rows: skip rows that cannot be read.
+    progress: "bar" (lines in a notebook), or None to show nothing; problems of the data are then Python's warnings.
     """
-    if progress not in ("bar", None):
-        raise UserError(f"progress is 'bar' or None, not {progress!r}.")
-    overrides = as_overrides(settings, backbone=backbone, seed=seed)
-    options = StartOptions(force, strict, skip_bad_rows, budget_seconds(budget))
-    with python_words():
-        planned = plan_training(data, Path(out), Choices(text, label, kind, keep_na), recipe, overrides, options)
-        if progress == "bar":
-            show_training(planned)
-        else:
-            for _ in planned.events():
-                pass
-    return Run(out)
+    shown, overrides = shows_progress(progress), as_overrides(settings, backbone=backbone, seed=seed)
+    options = StartOptions(force, strict, skip_bad_rows, budget)
+    planned = plan_training(data, out, Choices(text, label, kind, keep_na), recipe, overrides, options)
+    return finish_planned(planned, shown)
+
+
+def finish_planned(planned: "PlannedTraining", shown: bool) -> Run:
+    if shown:
+        with console.worded(in_python):
+            show_found(planned.found)
+    with python_words(planned.stored.in_words):
+        finished = train_to_finish(planned.events, planned.out, shown)
+    if shown:
+        show_scores(finished)
+    return Run(planned.out)
 
 
 def train_events(
@@ -86,13 +96,39 @@ def train_events(
     force: bool = False,
     strict: bool = False,
     skip_bad_rows: bool = False,
-) -> Iterator[Event]:
-    """The training of `minbert.train` as an iterator: Started, then Step, Measuring and Evaluated, at last Finished."""
+) -> Generator[Event, None, None]:
+    """The training of `minbert.train` as an iterator: Started, then Step, Measuring and Evaluated, at last Finished.
+
+    The parameters are those of `minbert.train`. Everything is read and checked at the call. Leaving the loop saves the
+    run, and `minbert.resume` continues it.
+    """
     overrides = as_overrides(settings, backbone=backbone, seed=seed)
-    options = StartOptions(force, strict, skip_bad_rows, budget_seconds(budget))
+    options = StartOptions(force, strict, skip_bad_rows, budget)
+    planned = plan_training(data, out, Choices(text, label, kind, keep_na), recipe, overrides, options)
+    with python_words(planned.stored.in_words):
+        events = worded_events(planned.events())
+        return remaining_events(next(events), events, planned.stored)
+
+
+def remaining_events(first: Event, rest: Iterator[Event], stored: RunData) -> Generator[Event, None, None]:
+    # worded_events is a generator, whose type has no close()
+    with closing(rest), python_words(stored.in_words):  # type: ignore[type-var]
+        yield first
+        yield from rest
+
+
+def resume(run: str | Path, *, progress: Literal["bar"] | bool | None = "bar") -> Run:
+    """Continue an interrupted run from its last checkpoint, with the same result as without the interruption.
+
+    run: the directory of the run.
+    progress: "bar", or None to show nothing.
+    """
+    path, shown = Path(run), shows_progress(progress)
     with python_words():
-        planned = plan_training(data, Path(out), Choices(text, label, kind, keep_na), recipe, overrides, options)
-        yield from planned.events()
+        finished = train_to_finish(lambda stop: resume_run(path, stop_requested=stop), path, shown)
+    if shown:
+        show_scores(finished)
+    return Run(path)
 
 
 @dataclass(frozen=True)
@@ -102,8 +138,7 @@ class StartOptions:
     force: bool = False
     strict: bool = False
     skip_bad_rows: bool = False
-    # seconds
-    budget: float | None = None
+    budget: str | float | None = None
 
 
 @dataclass(frozen=True)
@@ -124,7 +159,7 @@ class PlannedTraining:
                 source=DataSource(None, self.options.skip_bad_rows),
                 force=self.options.force,
                 strict=self.options.strict,
-                budget=self.options.budget,
+                budget=budget_seconds(self.options.budget),
                 own_files=self.stored.files,
                 stop_requested=stop_requested,
             )
@@ -134,41 +169,28 @@ class PlannedTraining:
 
 def plan_training(
     data: Any,
-    out: Path,
+    out: str | Path,
     choices: Choices,
     recipe: str | Path | None,
     overrides: Sequence[str],
     options: StartOptions,
 ) -> PlannedTraining:
     """Write what is in memory into files, find the tasks, and make a recipe for them."""
-    check_new_directory(out, options.force)
-    stored = RunData(out)
-    try:
-        found = find_data(data, stored, choices)
-        tasks = {task.name: {"task": task.settings} for each in found for task in each.tasks}
-        made = recipe_from_files(tasks, "the data", None if recipe is None else str(recipe), overrides)
-    except BaseException:
-        stored.discard_unless_used()
-        raise
-    return PlannedTraining(made, out, found, stored, options)
-
-
-def show_training(planned: PlannedTraining) -> None:
-    """Show what was found, a progress bar, and the scores. Ctrl-C saves everything before it stops."""
-    for data in planned.found:
-        data.notes = [in_python(note) for note in data.notes]
-        for task in data.tasks:
-            task.reasons = {setting: in_python(why) for setting, why in task.reasons.items()}
-    show_found(planned.found)
-    stop_signal = StopSignal()
-    # only the main thread receives signals
-    listens = threading.current_thread() is threading.main_thread()
-    try:
-        finished = watch_training(planned.events(stop_signal), stop_signal if listens else None)
-    except Stopped as stopped:
-        if stopped.signal != signal.SIGINT:
-            raise SystemExit(128 + stopped.signal) from None
-        raise KeyboardInterrupt(
-            f"Stopped after step {stopped.step:,}; everything is saved. {resume_hint(planned.out)}"
-        ) from None
-    show_task_outcomes(finished.outcomes, finished.overall)
+    path = run_path(out)
+    budget_seconds(options.budget)
+    stored = RunData(path)
+    with python_words(stored.in_words):
+        check_new_directory(path, options.force)
+        try:
+            found = find_data(data, stored, choices)
+            tasks = {task.name: {"task": dict(task.settings)} for each in found for task in each.tasks}
+            made = recipe_from_files(tasks, "the data", None if recipe is None else str(recipe), overrides)
+        except BaseException:
+            stored.discard_unless_used()
+            raise
+    for task in (task for each in found for task in each.tasks):
+        # what the user sets was not found
+        changed = {key: value for key, value in tasks[task.name]["task"].items() if task.settings.get(key) != value}
+        task.settings |= changed
+        task.reasons |= dict.fromkeys(changed, "given in settings")
+    return PlannedTraining(made, path, found, stored, options)

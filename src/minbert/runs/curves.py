@@ -21,7 +21,10 @@ def draw_curves(run: Path) -> Path:
     for task, points in losses.items():
         steps, values = (np.array(column, float) for column in zip(*points, strict=True))
         left.plot(steps, running_mean(values), label=task, linewidth=1.6)
-    left.set(title="training loss (smoothed)", xlabel="step", yscale="log")
+    left.set(title="training loss (smoothed)", xlabel="step")
+    # a loss of 0 throughout, as of constant scores, has no logarithm
+    if any(loss > 0 for points in losses.values() for _, loss in points):
+        left.set_yscale("log")
     for name, points in scores.items():
         line = {"color": "black", "linewidth": 2.2} if name == "overall" else {"linewidth": 1.4}
         right.plot(*zip(*points, strict=True), marker="o", markersize=4, label=name, **line)

@@ -1,5 +1,6 @@
 """recipe -> run: train, score, keep the best model, and record everything; or resume an interrupted run."""
 
+import sys
 import time
 from collections.abc import Collection, Generator, Iterator
 from dataclasses import asdict, replace
@@ -132,7 +133,8 @@ def run_to_end(
         stopped_early = yield from fit.go(profile, controls)
         final = yield from finish(fit, source)
     except BaseException as wrong:
-        if isinstance(wrong, Stopped):
+        # whoever stops listening can resume; at the end of the process it is too late to write tensors
+        if isinstance(wrong, Stopped) or (isinstance(wrong, GeneratorExit) and not sys.is_finalizing()):
             fit.save()
         stopped = isinstance(wrong, KeyboardInterrupt | GeneratorExit | SystemExit | Stopped)
         state = "interrupted" if stopped else "failed"

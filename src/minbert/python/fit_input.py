@@ -1,0 +1,53 @@
+"""What an estimator is fitted on -> rows and settings of its only task."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy.typing as npt
+
+from minbert.data.text_keys import ExampleKey, example_keys
+from minbert.errors import UserError
+from minbert.python.target import plain
+
+# the only task, and its label column
+ONLY_TASK = "label"
+
+
+def text_names(columns: Sequence[Sequence[str]]) -> list[str]:
+    return ["text"] if len(columns) == 1 else ["text1", "text2"]
+
+
+def fit_rows(columns: Sequence[list[str]], labels: Sequence[Any], kind: str) -> list[dict[str, Any]]:
+    """The rows, if some of them can be held out."""
+    filled = [all(text.strip() for text in texts) for texts in zip(*columns, strict=True)]
+    if not any(filled):
+        raise UserError("All texts in X are empty.", "Give at least two different texts of a class.")
+    different: dict[Any, set[ExampleKey]] = defaultdict(set)
+    for key, label, usable in zip(example_keys(tuple(columns)), labels, filled, strict=True):
+        if usable:
+            different[label if kind == "classify" else ""].add(key)
+    if max(map(len, different.values())) < 2:
+        of = "class of y" if kind == "classify" else "row of X"
+        raise UserError(
+            f"X has too few different texts: a tenth of the rows is held out to choose the best model, and no {of} has "
+            "another text of its kind.",
+            "Give more rows with different texts.",
+        )
+    names = [*text_names(columns), ONLY_TASK]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, labels, strict=True)]
+
+
+def class_weights(given: Any, classes: npt.NDArray[Any]) -> dict[str, Any]:
+    """scikit-learn's class_weight as a setting of a task."""
+    if given is None:
+        return {}
+    if isinstance(given, str) and given == "balanced":
+        return {"class_weights": "balanced"}
+    known = [plain(each) for each in classes]
+    if not isinstance(given, Mapping) or not set(given) <= set(known):
+        raise UserError(
+            f"class_weight is None, 'balanced' or {{class: weight}} with classes of y, not {given!r:.80}.",
+            f"The classes are {', '.join(map(repr, known[:8]))}{', ...' * (len(known) > 8)}.",
+        )
+    return {"class_weights": [float(given.get(each, 1.0)) for each in known]}

@@ -1,0 +1,75 @@
+"""Events of a training run -> the finished run, with a progress bar or in silence; Ctrl-C saves it first."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from minbert.cli.console import console
+from minbert.cli.interrupts import StopSignal
+from minbert.cli.outcome_table import show_task_outcomes
+from minbert.cli.training_progress import watch_training
+from minbert.data.rejects import describe_reasons
+from minbert.python.user_warning import warn_user
+from minbert.python.wording import in_python
+from minbert.runs.events import Event, Finished, Started, Stopped
+from minbert.runs.fit import StopRequest
+
+
+def train_to_finish(begin: Callable[[StopRequest], Iterator[Event]], out: Path, progress: bool) -> Finished:
+    """Train until the end. Ctrl-C, or "interrupt" in a notebook, ends the current step and saves everything."""
+    stop_signal = StopSignal()
+    events = worded_events(begin(stop_signal))
+    # only the main thread receives signals
+    listens = threading.current_thread() is threading.main_thread()
+    try:
+        if progress:
+            return watch_training(events, stop_signal if listens else None)
+        return finish_silently(events, stop_signal if listens else None)
+    except Stopped as stopped:
+        if stopped.signal != signal.SIGINT:
+            raise SystemExit(128 + stopped.signal) from None
+        raise KeyboardInterrupt(
+            f"Stopped after step {stopped.step:,}; everything is saved. Resume with:  minbert.resume({str(out)!r})"
+        ) from None
+
+
+def finish_silently(events: Iterator[Event], stop_signal: StopSignal | None = None) -> Finished:
+    """What is wrong with the data becomes warnings of Python."""
+    with ExitStack() as listening:
+        for event in events:
+            if isinstance(event, Finished):
+                return event
+            if isinstance(event, Started):
+                if stop_signal is not None:
+                    listening.enter_context(stop_signal.listening())
+                for warning in data_warnings(event):
+                    warn_user(warning)
+    raise AssertionError("a training run ends with Finished")
+
+
+def data_warnings(event: Started) -> list[str]:
+    skipped = [
+        f"{name}: {count:,} row{'s' * (count > 1)} skipped: {describe_reasons(event.skip_reasons.get(name, {}))}"
+        for name, count in event.skipped.items()
+        if count
+    ]
+    return [*event.warnings, *skipped]
+
+
+def worded_events(events: Iterator[Event]) -> Iterator[Event]:
+    """The events, with messages in Python's words."""
+    for event in events:
+        if isinstance(event, Started):
+            notes, warnings, settings = (
+                tuple(map(in_python, each)) for each in (event.notes, event.warnings, event.settings)
+            )
+            event = replace(event, notes=notes, warnings=warnings, settings=settings)
+        yield event
+
+
+def show_scores(finished: Finished) -> None:
+    with console.worded(in_python):
+        show_task_outcomes(finished.outcomes, finished.overall)

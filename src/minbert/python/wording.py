@@ -1,0 +1,82 @@
+"""Messages for the command line -> messages for Python: `--kind score` is `kind="score"` here."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from minbert.data.rejects import BadRows
+from minbert.errors import UserError
+
+# options of the command line that say yes
+FLAGS = ("force", "strict", "skip_bad_rows", "keep_na")
+# bad rows in a message; rows in memory are easier to look up than lines of a file
+FEW_BAD_ROWS = 5
+VALUE = r"\.\.\.|\[[^\]]*\]|[^\s,:)]*[^\s,:).]"
+# sentences that would be wrong word by word
+SENTENCES = {
+    r"`?minbert train (?:RECIPE|FILE) --out RUN`?": 'minbert.train(data, out="RUN")',
+    # a path with spaces is in quotes
+    r"minbert resume (?:'([^']*)'|(\S+))": r'minbert.resume("\1\2")',
+    r"`minbert evaluate (\S+)` shows its scores": r'minbert.Run("\1").scores has its scores',
+    r"`minbert predict --input`": "run.predict",
+    r"; `minbert check` lists (them( all)?|all rows)": "",
+    r"Name the folder that holds \S+, with --data-root FOLDER or the variable MINBERT_DATA\.": (
+        'Put it back there, or give rows: run.evaluate({"TASK": rows})'
+    ),
+    r"Name a file: --data TASK=FILE": 'Give rows: run.evaluate({"TASK": rows})',
+    r"Give task '(\S+)' a dev file, or more rows": r"Give dev rows too, as (train, dev) of task '\1', or more rows",
+    r"--text twice for pairs, --label again for more tasks": (
+        'text=["a", "b"] for pairs, label=["a", "b"] for more tasks'
+    ),
+    r"--label (\S+) --label \.\.\.": r'label=["\1", ...]',
+    r"[Nn]ame another column with --(text|label)": r"Name another column with `\1`",
+    r"with --recipe NAME": 'with recipe="NAME"',
+}
+
+
+def in_python(message: str) -> str:
+    for sentence, ours in SENTENCES.items():
+        message = re.sub(sentence, ours, message)
+    message = re.sub(rf"--set ((?:[\w.]+=(?:{VALUE})(?:, (?=[\w.]+=))?)+)", settings_dict, message)
+    message = re.sub(r"--(kind) (classify|score)\b", r'\1="\2"', message)
+    column = r'"[^"]+"|[\w.-]*\w'
+    message = re.sub(rf"--(text|label) ({column})(?= --| \(|[.,;)]?\s|[.;)]?$)", named_column, message)
+    return re.sub(r"(?<![\w-])--([a-z][a-z-]+)", parameter, message)
+
+
+def settings_dict(found: re.Match[str]) -> str:
+    """optimizer.learning_rate=1e-4 -> settings={"optimizer.learning_rate": 1e-4}."""
+    pairs = re.findall(rf"([\w.]+)=({VALUE})", found[1])
+    return "settings={" + ", ".join(f'"{path}": {python_value(value)}' for path, value in pairs) + "}"
+
+
+def python_value(written: str) -> str:
+    plain = re.fullmatch(r"\.\.\.|\[.*\]|[-+\d.e]+", written)
+    return written if plain else {"true": "True", "false": "False"}.get(written, f'"{written}"')
+
+
+def named_column(found: re.Match[str]) -> str:
+    name = found[2].strip('"')
+    more = "," if found.string[found.end() :].startswith(" --") else ""
+    return f'{found[1]}="{name}"{more}'
+
+
+def parameter(found: re.Match[str]) -> str:
+    name = {"set": "settings"}.get(found[1], found[1].replace("-", "_"))
+    return f"{name}=True" if name in FLAGS else f"`{name}`"
+
+
+@contextmanager
+def python_words(reword: Callable[[str], str] = str) -> Iterator[None]:
+    """Errors within it name parameters instead of options of the command line.
+
+    `reword`: what else to change, before; it names what was given instead of the files that hold it.
+    """
+    try:
+        yield
+    except UserError as wrong:
+        error = BadRows(wrong.rejects, FEW_BAD_ROWS) if isinstance(wrong, BadRows) else wrong
+        problem, next_step = in_python(reword(error.problem)), in_python(error.next_step)
+        if re.search(", rows? ", problem) and problem != in_python(error.problem):
+            next_step = f"{next_step} Rows are counted from 0."
+        raise UserError(problem, next_step.strip()) from None
