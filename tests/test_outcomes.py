@@ -2,17 +2,24 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from minbert.analysis.classification import analyze_classification
 from minbert.cli.outcome_table import show_task_outcomes
+from minbert.comparison.budget import shortened
+from minbert.comparison.resampling import SummableMetric
 from minbert.config.loading import recipe_from
+from minbert.config.overrides import merge
 from minbert.config.task import Task
 from minbert.data.intervals import wilson_interval
+from minbert.data.metrics import score
 from minbert.runs.constants import constant_answer, constant_scores
 from minbert.runs.events import Started
 from minbert.runs.outcomes import TaskOutcome
+from minbert.runs.predictions import read_dev_predictions
 from minbert.runs.run import start_run
 from minbert.training.auto import (
     AUTO_PATIENCE,
@@ -24,9 +31,12 @@ from minbert.training.auto import (
     PASSES,
     SCORED_ROWS,
     WIDTH,
+    choose_settings,
+    explain_settings,
     passes,
     task_settings,
 )
+from tests.tiny import encoder_of
 from tests.workbench import DEMO, Minbert, demo_recipe, run_all, write_csv
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -117,8 +127,8 @@ def test_what_was_chosen_is_said_before_training(tiny: Path, tmp_path: Path, min
     started = next(iter(start_run(recipe_from(table, "x.toml"), tmp_path / "run")))
     assert isinstance(started, Started)
     said = "\n".join(started.settings)
-    # 400 and 320 rows in batches of 16: 7.2 and 7.9 passes are 180.3 and 157.7 steps, 43 in each of 8 parts. Of 43
-    # steps, 2 % are 1, so 8 in all, of which 180.3 / 338 are 4.3
+    # 400 and 320 rows in batches of 16: 9.5 and 10.6 passes are 237.2 and 212.1 steps, 57 in each of 8 parts. Of 57
+    # steps, 2 % are 1, so 8 in all, of which 237.2 / 449.3 are 4.2
     assert "sentiment: about 4 steps of 16 rows, 0.2 passes over 400 rows; pairing bi_encoder, head linear" in said
     assert "pairing cross_encoder, head linear" in said
     rate = LEARNING_RATE * WIDTH / 32
@@ -199,3 +209,48 @@ def test_a_claim_goes_no_further_than_its_interval(
     show_task_outcomes({"x": found}, found.value)
     after = " ".join(capsys.readouterr().out.split("\n", 2)[2].split())
     assert after.startswith(said) or (said and said in after) if said else not after
+
+
+def test_a_fitted_threshold_decides_wherever_predictions_are_read(tiny: Path, tmp_path: Path) -> None:
+    """A rare label and metric f1: with the threshold, most of its rows are found; at 1/2, hardly any."""
+    rows = [f"A {'fine' if i % 9 == 0 else 'dull'} film {i}.,{int(i % 9 == 0 and i % 2 == 0)}" for i in range(900)]
+    file = write_csv(tmp_path / "rare.csv", "text,spam", rows)
+    task = {"kind": "classify", "text": ["text"], "label": "spam", "labels": [0, 1], "metric": "f1"}
+    table = {"backbone": str(tiny), "tasks": {"spam": {"task": task | {"files": {"train": str(file)}}}}, "epochs": 1}
+    _, finished = run_all(recipe_from(table, "x.toml"), tmp_path / "run")
+    found = read_dev_predictions(tmp_path / "run", "spam")
+    assert found.task.threshold is not None
+    assert score(found.task, found.values, found.labels) == pytest.approx(finished.scores["spam"])
+    outcome = finished.outcomes["spam"]
+    assert outcome.low <= outcome.value <= outcome.high
+    counts = analyze_classification(found.task, found.values, found.labels).confusion
+    assert 2 * counts[1][1] / (2 * counts[1][1] + counts[0][1] + counts[1][0]) == pytest.approx(outcome.value)
+    assert SummableMetric("f1", [found.for_metric("f1")], found.labels).resampled(np.ones((1, len(found.labels)))) == (
+        pytest.approx(outcome.value)
+    )
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"optimizer": {"gradient_accumulation_steps": 4}},
+        {"defaults": {"batch_size": 40}},
+        {"tasks": {"a": {"batch_size": 40}}},
+    ],
+)
+def test_epochs_are_passes_whatever_the_batches(settings: dict[str, Any], tiny: Path, tmp_path: Path) -> None:
+    file = write_csv(tmp_path / "a.csv", "text,a", [f"film {i},{i % 2}" for i in range(3200)])
+    task = {"kind": "classify", "text": ["text"], "label": "a", "labels": [0, 1]}
+    files = {"train": str(file), "dev": str(file)}
+    table = merge({"backbone": str(tiny), "tasks": {"a": {"task": task | {"files": files}}}, "epochs": 4}, settings)
+    recipe = recipe_from(table, "x.toml")
+    chosen = choose_settings(recipe, recipe.read_tasks(), encoder_of(8).config, {"a": 3200})
+    assert "4.0 passes over 3,200 rows" in explain_settings(chosen, {"a": 3200})[0]
+
+
+def test_a_shortened_trial_keeps_the_chosen_settings() -> None:
+    recipe = shortened(recipe_from({"tasks": {"sst": {}}}, "x.toml"), 0.5)
+    chosen = choose_settings(recipe, recipe.read_tasks(), encoder_of(8).config, {"sst": 1000})
+    assert chosen.selection.patience == AUTO_PATIENCE and chosen.epoch_fraction == 0.5
+    assert chosen.selection.eval_rows == recipe.selection.eval_rows

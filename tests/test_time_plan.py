@@ -84,7 +84,7 @@ def test_training_gets_what_the_rest_leaves(ready: Prepared) -> None:
 def test_a_short_budget_evaluates_fewer_rows(ready: Prepared) -> None:
     """Only a quarter of the time is for evaluations, and two fifths for controls and probe."""
     costs = costs_of(ready, draw=0.01, row=0.02)
-    plan = fit_into(costs, 45, 1)
+    plan = fit_into(costs, 48, 1)
     assert plan.eval_rows == FEWEST_PLANNED_ROWS and plan.probe_rows < 400
     assert largest_rows(1000, lambda rows: rows, 300) == 250
     assert largest_rows(1000, lambda rows: rows, 1) == FEWEST_PLANNED_ROWS

@@ -18,7 +18,17 @@ COMMAND = (sys.executable, "-m", "minbert")
 def minbert(job: Job) -> dict[str, Answer]:
     """`minbert train FILE... --out RUN` with its defaults; dev rows of the benchmark are only predicted."""
     run = job.work / "run"
-    call("train", *(cut.train for cut in job.cuts), "--out", run, "--seed", job.seed, "--force")
+    call(
+        "train",
+        *(cut.train for cut in job.cuts),
+        "--out",
+        run,
+        "--seed",
+        job.seed,
+        "--set",
+        f"backbone={job.backbone}",
+        "--force",
+    )
     state = json.loads((run / "run.json").read_text(encoding="utf-8"))
     steps = state.get("cost", {}).get("steps")
     tasks = tasks_by_label(run)

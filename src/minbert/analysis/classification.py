@@ -9,7 +9,7 @@ import numpy as np
 
 from minbert.analysis.calibration import Calibration, calibrate
 from minbert.config.task import Task
-from minbert.data.metrics import Array, confusion, divide
+from minbert.data.metrics import Array, confusion, divide, predicted_classes
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ClassificationAnalysis:
 
 
 def analyze_classification(task: Task, probabilities_NC: Array, labels_N: Array) -> ClassificationAnalysis:
-    counts_CC = confusion(probabilities_NC.argmax(1), labels_N, probabilities_NC.shape[1])
+    counts_CC = confusion(predicted_classes(probabilities_NC, task.threshold), labels_N, probabilities_NC.shape[1])
     hit_C, predicted_C, gold_C = np.diag(counts_CC).astype(float), counts_CC.sum(0), counts_CC.sum(1)
     precision_C, recall_C = divide(hit_C, predicted_C), divide(hit_C, gold_C)
     f1_C = divide(2 * precision_C * recall_C, precision_C + recall_C)

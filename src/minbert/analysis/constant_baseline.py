@@ -25,4 +25,5 @@ def constant_baseline(task: Task, labels_N: Array) -> ConstantBaseline:
     else:
         constant = float(labels_N.mean())
         predictions = np.full(len(labels_N), constant)
-    return ConstantBaseline(label_text(task, constant), score(task, predictions, labels_N))
+    # a threshold belongs to a model's probabilities
+    return ConstantBaseline(label_text(task, constant), score(task.with_threshold(None), predictions, labels_N))

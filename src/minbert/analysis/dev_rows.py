@@ -44,7 +44,7 @@ class DevRow:
 def describe_rows(predictions: DevPredictions, in_training_N: Array | None = None) -> list[DevRow]:
     task = predictions.task
     words = [tuple(split_words(text) for text in texts) for texts in zip(*predictions.texts, strict=True)]
-    predicted = (predictions.values.argmax(1) if task.kind == "classify" else predictions.values).tolist()
+    predicted = predictions.predicted.tolist()
     in_training = [False] * len(words) if in_training_N is None else in_training_N.tolist()
     overlaps: list[float | None] = [None] * len(words)
     similarities: list[float | None] = [None] * len(words)

@@ -50,7 +50,7 @@ def find_disagreement(first: DevPredictions, second: DevPredictions, names: tupl
     check_both_runs_match(first, second, names)
     losses_N, other_losses_N = row_losses(first), row_losses(second)
     if first.task.kind == "classify":
-        correct_N, other_correct_N = (each.values.argmax(1) == each.labels for each in (first, second))
+        correct_N, other_correct_N = (each.predicted == each.labels for each in (first, second))
         first_N, second_N = correct_N & ~other_correct_N, other_correct_N & ~correct_N
         both = int((correct_N & other_correct_N).sum())
     else:
@@ -98,9 +98,7 @@ def disagreement_row(
     first: DevPredictions, second: DevPredictions, row: int, loss: float, other_loss: float
 ) -> DisagreementRow:
     task = first.task
-    one, other = (
-        each.values[row].argmax() if task.kind == "classify" else each.values[row] for each in (first, second)
-    )
+    one, other = (each.predicted[row] for each in (first, second))
     return DisagreementRow(
         row=row,
         id=first.ids[row],

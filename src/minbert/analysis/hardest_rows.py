@@ -50,7 +50,7 @@ def hardest_rows(predictions: DevPredictions, tagged: Mapping[str, Array]) -> tu
 def filter_groups(predictions: DevPredictions, tagged: Mapping[str, Array]) -> Iterator[Array]:
     yield from tagged.values()
     if predictions.task.kind == "classify":
-        yield predictions.values.argmax(1) == predictions.labels
+        yield predictions.predicted == predictions.labels
         yield from (predictions.labels == label for label in range(len(predictions.task.labels)))
     else:
         fifth_N, _ = fifth_of(predictions.task, predictions.labels)
@@ -60,7 +60,7 @@ def filter_groups(predictions: DevPredictions, tagged: Mapping[str, Array]) -> I
 def hard_row(predictions: DevPredictions, row: int, loss: float, tagged: Mapping[str, Array]) -> HardRow:
     task, gold = predictions.task, predictions.labels[row]
     is_class = task.kind == "classify"
-    predicted = predictions.values[row].argmax() if is_class else predictions.values[row]
+    predicted = predictions.predicted[row]
     return HardRow(
         row=row,
         id=predictions.ids[row],

@@ -93,7 +93,7 @@ def measure_slice(
 ) -> Slice:
     values, labels = predictions.values[at_N], predictions.labels[at_N]
     task, all_rows = predictions.task, score(predictions.task, predictions.values, predictions.labels)[metric]
-    low, high = score_interval(metric, values, labels)
+    low, high = score_interval(metric, predictions.for_metric(metric)[at_N], labels)
     return Slice(
         kind=kind,
         name=name,

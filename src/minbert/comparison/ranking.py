@@ -153,7 +153,7 @@ def comparable_results(
         if each.state == "finished":
             try:
                 for task in tasks_of(each, tasks):
-                    cache.of(each.run, task)
+                    cache.of(each.run, task, tasks[task].metric)
                 good.append(each)
             except UserError as wrong:
                 failed[each.seed] = wrong.problem

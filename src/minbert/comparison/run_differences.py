@@ -1,7 +1,7 @@
 """(two groups of runs, one run per seed, on the same dev rows) -> the difference between them, on any measure."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
@@ -50,14 +50,14 @@ class PredictionsCache:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.first: dict[str, tuple[str, DevPredictions]] = {}
-        self.known: dict[tuple[str, str], Array] = {}
+        self.known: dict[tuple[str, str], DevPredictions] = {}
 
-    def of(self, run: str, task: str) -> Array:
+    def of(self, run: str, task: str, metric: str) -> Array:
         if (run, task) not in self.known:
             read = read_dev_predictions(self.folder / run, task)
             check_same_dev_rows(task, *self.first.setdefault(task, (run, read)), run, read)
-            self.known[run, task] = read.values
-        return self.known[run, task]
+            self.known[run, task] = replace(read, ids=[], texts=())
+        return self.known[run, task].for_metric(metric)
 
     def labels(self, task: str) -> Array:
         return self.first[task][1].labels
@@ -172,7 +172,7 @@ def gather_evidence(
 
 def pairs_on(task: str, metric: str, pairs: Sequence[tuple[str, str]], cache: PredictionsCache) -> PairedScores:
     number = {run: i for i, run in enumerate(dict.fromkeys(run for pair in pairs for run in pair))}
-    predictions = [cache.of(run, task) for run in number]
+    predictions = [cache.of(run, task, metric) for run in number]
     places = [(number[this], number[that]) for this, that in pairs]
     # seeded by the task's name: independent between tasks, and the same whatever else is compared
     return score_pairs(metric, cache.labels(task), predictions, places, seed=[*task.encode()])

@@ -24,6 +24,7 @@ from minbert.training.probe_fit import LinearFit
 
 # enough for a fair fit and a small error of its score
 CONTROL_TRAIN_ROWS, CONTROL_DEV_ROWS = 5000, 5000
+FEWEST_CONTROL_DEV_ROWS = 200
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class ControlScores:
     """Iterating over it scores the controls of every task and fills in `found`; yields the fraction done."""
 
     def __init__(self, ready: Prepared, most: int = CONTROL_TRAIN_ROWS) -> None:
-        """`most`: rows of each split that are read, if the time is short."""
+        """`most`: training rows that are read, if the time is short."""
         self.ready = ready
         self.most = most
         self.found: dict[str, Controls] = {}
@@ -61,8 +62,10 @@ class ControlScores:
         model = probe_model(ready, {name: task})
         head = model.task(name).head
         assert isinstance(head, LinearHead)
-        limits = min(self.most, CONTROL_TRAIN_ROWS), min(self.most, CONTROL_DEV_ROWS)
-        chosen = probe_sample(len(train), limits[0]), probe_sample(len(dev), limits[1])
+        chosen = (
+            probe_sample(len(train), min(self.most, CONTROL_TRAIN_ROWS)),
+            probe_sample(len(dev), control_dev_rows(self.most)),
+        )
         features = [np.empty((len(rows), head.features.width), np.float32) for rows in chosen]
         for part, (dataset, rows) in enumerate(zip((train, dev), chosen, strict=True)):
             encoded = encode_for_task(model, name, ready.tokenizer, dataset.take(rows).texts)
@@ -78,6 +81,11 @@ class ControlScores:
             len(chosen[1]),
         )
         self.fits[name] = fit
+
+
+def control_dev_rows(most: int) -> int:
+    """How many dev rows are scored if `most` training rows are read: a score of a few rows would say little."""
+    return min(CONTROL_DEV_ROWS, max(most, FEWEST_CONTROL_DEV_ROWS))
 
 
 def probe_predictions(task: Task, output_NO: npt.NDArray[np.float64]) -> Array:

@@ -189,7 +189,7 @@ class Fit:
         """Score the model, keep it as the recipe says, and inform a sampler that uses scores."""
         ready, average = self.ready, self.ready.setup.average
         # before the first step, no sampler has drawn anything
-        sampler = ready.setup.plans[self.loop.stage].sampler if self.loop.done else None
+        sampler = self.loop.position_of(self.loop.done - 1)[0].sampler if self.loop.done else None
         # of the weights that are trained, not of their average
         conflict = self.conflict() if self.compared else None
         with average.applied() if average is not None else nullcontext():

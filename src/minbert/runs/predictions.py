@@ -14,7 +14,7 @@ import numpy as np
 
 from minbert.config.task import Task, read_task
 from minbert.data.dataset import Dataset
-from minbert.data.metrics import Array
+from minbert.data.metrics import Array, predicted_classes
 from minbert.errors import UserError
 from minbert.files import fsync_path, move_file
 from minbert.inference.formats import write_predictions
@@ -33,6 +33,18 @@ class DevPredictions:
     # probabilities N x C, or scores N
     values: Array
 
+    @property
+    def predicted(self) -> Array:
+        """The predicted class numbers or scores, N."""
+        return predicted_classes(self.values, self.task.threshold) if self.task.kind == "classify" else self.values
+
+    def for_metric(self, metric: str) -> Array:
+        """What a metric is computed from: where a threshold decides, 0 and 1, for all but the log loss."""
+        if self.task.threshold is None or metric == "log_loss":
+            return self.values
+        decided: Array = np.eye(len(self.task.labels))[self.predicted]
+        return decided
+
 
 # ---- write --------------------------------------------------------------------------------------------
 
@@ -42,6 +54,9 @@ def write_dev_predictions(folder: Path, task: Task, dataset: Dataset, prediction
     assert dataset.labels is not None
     write_predictions(folder / f"{task.name}-dev.csv", task, dataset, predictions)
     arrays = {"predictions": predictions, "labels": dataset.labels, **pack_strings("ids", dataset.ids)}
+    if task.threshold is not None:
+        # fitted after training, so the task's file does not have it
+        arrays["threshold"] = np.array(task.threshold)
     for number, texts in enumerate(dataset.texts):
         arrays |= pack_strings(f"texts_{number}", texts)
     path = folder / f"{task.name}-dev.npz"
@@ -79,6 +94,7 @@ def read_dev_predictions(run: Path, name: str) -> DevPredictions:
         ids = unpack_strings(arrays, "ids")
         texts = tuple(unpack_strings(arrays, f"texts_{number}") for number in range(len(task.text)))
         labels, predictions = arrays["labels"], arrays["predictions"]
+        task = task.with_threshold(float(arrays["threshold"]) if "threshold" in arrays else None)
     except DAMAGE as wrong:
         raise UserError(f"{path}: damaged: {wrong!s:.300}.", next_step) from None
     problem = find_problem(task, [*texts, ids], labels, predictions)

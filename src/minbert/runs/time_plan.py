@@ -16,7 +16,7 @@ from minbert.errors import UserError
 from minbert.inference.loop import fill_predictions
 from minbert.inference.task_predictions import empty_predictions
 from minbert.model.multitask import Model
-from minbert.runs.controls import CONTROL_DEV_ROWS, CONTROL_TRAIN_ROWS
+from minbert.runs.controls import CONTROL_TRAIN_ROWS, control_dev_rows
 from minbert.runs.labeled_tests import read_test_rows
 from minbert.runs.scoring import CALIBRATION_ROWS, fixed_sample
 from minbert.training.draw_costs import DrawKind, count_draws, draw_seconds, largest_fraction, time_draws
@@ -104,7 +104,7 @@ class RunCosts:
             part = model.task(name)
             fitted = min(train, rows) * len(part.task.labels or "1") * model.bert.config.hidden_size
             if self.controls:
-                read = min(train, CONTROL_TRAIN_ROWS, rows) + min(dev, CONTROL_DEV_ROWS, rows)
+                read = min(train, CONTROL_TRAIN_ROWS, rows) + min(dev, control_dev_rows(rows))
                 seconds += row * read + SECONDS_PER_FITTED_NUMBER * fitted
             if self.ready.recipe.linear_probe and can_be_probed(model, name):
                 # single texts reuse the controls' fit

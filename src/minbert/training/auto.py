@@ -4,21 +4,24 @@ The settings are a recipe that the user's extends: whatever the user writes wins
 """
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
 
 from minbert.config.loading import recipe_from
-from minbert.config.overrides import extend_recipe
+from minbert.config.overrides import extend_recipe, tasks_as_table
 from minbert.config.recipe import Recipe
 from minbert.config.task import Task
 from minbert.encoder.bert import BertConfig
 from minbert.training.planned_steps import planned_tasks
 from minbert.training.stages import plan_stages
 
+# a recipe, or one of its tables
+RecipePart = TypeVar("RecipePart", bound=Any)
+
 # rows of a task before its data is read
 ASSUMED_ROWS = 1000
 # passes over a task of 1,000 rows; small tasks get more passes than large ones: N^-EXPONENT
-PASSES, FEWEST_PASSES, MOST_PASSES, EXPONENT = 5.0, 2.0, 25.0, 0.4
+PASSES, FEWEST_PASSES, MOST_PASSES, EXPONENT = 6.0, 2.0, 25.0, 0.5
 EVALUATIONS = 8
 AUTO_PATIENCE = 5
 SCORED_ROWS = 1000
@@ -38,12 +41,20 @@ def choose_settings(
         return recipe
     sizes = {name: ASSUMED_ROWS if rows is None else rows[name] for name in tasks}
     written = recipe_from(recipe.table, recipe.where)
-    # what was changed after reading, such as the seed of a trial
-    names = [field.name for field in fields(Recipe) if field.name not in ("where", "table")]
-    changed = {name: getattr(recipe, name) for name in names if getattr(recipe, name) != getattr(written, name)}
     # `epochs` is in the length of the chosen stage
     table = {name: value for name, value in recipe.table.items() if name != "epochs"}
     chosen = recipe_from(extend_recipe(auto_table(recipe, tasks, sizes, config), table), recipe.where)
+    return with_changes(chosen, written, recipe)
+
+
+def with_changes(chosen: RecipePart, written: RecipePart, now: RecipePart) -> RecipePart:
+    """What was changed after reading, such as the seed of a trial, on top of the chosen settings."""
+    changed: dict[str, Any] = {}
+    for each in fields(now):
+        old, new = getattr(written, each.name), getattr(now, each.name)
+        if each.name not in ("where", "table") and old != new:
+            nested = is_dataclass(new) and is_dataclass(old)
+            changed[each.name] = with_changes(getattr(chosen, each.name), old, new) if nested else new
     return replace(chosen, **changed)
 
 
@@ -57,9 +68,10 @@ def auto_table(
         for name, task in tasks.items()
     }
     batches = {
-        name: (recipe.epochs or passes(rows)) * rows / batch_size(plans[name], defaults) for name, rows in sizes.items()
+        name: (recipe.epochs or passes(rows)) * rows / batch_size(recipe, name, plans[name])
+        for name, rows in sizes.items()
     }
-    steps = max(EVALUATIONS, round(sum(batches.values())))
+    steps = max(EVALUATIONS, round(sum(batches.values()) / recipe.optimizer.gradient_accumulation_steps))
     return {
         "tasks": plans,
         "linear_probe": True,
@@ -93,9 +105,11 @@ def task_settings(task: Task, rows: int) -> dict[str, Any]:
     return settings
 
 
-def batch_size(plan: Mapping[str, Any], defaults: Mapping[str, Any]) -> int:
-    size = plan.get("batch_size", defaults.get("batch_size", 32))
-    return size if isinstance(size, int) and size > 0 else 32
+def batch_size(recipe: Recipe, name: str, chosen: Mapping[str, Any]) -> int:
+    """What the recipe writes for the task or for all tasks, else what was chosen."""
+    tasks = tasks_as_table(recipe.table.get("tasks", {}))
+    written = "batch_size" in (tasks.get(name) or {}) or "batch_size" in recipe.table.get("defaults", {})
+    return recipe.tasks[name].batch_size if written else int(chosen["batch_size"])
 
 
 def passes(rows: int) -> float:

@@ -34,7 +34,8 @@ PROBE_ROWS = 20_000
 def can_be_probed(model: Model, name: str) -> bool:
     """Whether the head of a task is one linear layer over features of the vectors."""
     part = model.task(name)
-    return type(part.head) is LinearHead and part.head.output.bias is not None and part.loss.predicts
+    fits = part.loss.predicts and part.loss.linear_outputs
+    return fits and type(part.head) is LinearHead and part.head.output.bias is not None
 
 
 def reads_plain_mean(part: TaskModule) -> bool:

@@ -117,7 +117,11 @@ class Loop:
 
     def position(self) -> tuple[StagePlan, int]:
         """The stage of the next step, and how many of the stage's steps are done."""
-        stage_step = self.done
+        return self.position_of(self.done)
+
+    def position_of(self, step: int) -> tuple[StagePlan, int]:
+        """The stage of a step, counted from 0, and how many of the stage's steps come before it."""
+        stage_step = step
         for plan in self.setup.plans:
             if stage_step < plan.steps:
                 return plan, stage_step

@@ -14,6 +14,8 @@ class Loss(nn.Module):
     num_outputs: int
     # whether it compares the examples of a batch with each other, so that batches of one example are useless
     across_examples = False
+    # whether its outputs are the scores, or the logits of the labels, so that a linear fit to the labels gives them
+    linear_outputs = True
     # false: it only trains the encoder; its task has no predictions and no scores
     predicts = True
 

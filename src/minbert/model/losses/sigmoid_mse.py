@@ -10,6 +10,7 @@ class SigmoidMeanSquaredErrorLoss(ScoreLoss):
     """Mean squared error of the sigmoid of the output, scaled to the range of the task's scores."""
 
     accepts = ("logits",)
+    linear_outputs = False
 
     def forward(self, output_BO: Tensor, labels_B: Tensor) -> Tensor:
         return functional.mse_loss(self.predict(output_BO), labels_B.to(output_BO.dtype))
