@@ -190,12 +190,12 @@ def test_only_missing_results_are_measured(tmp_path: Path) -> None:
 def test_the_budget_follows_the_time_of_minbert(tmp_path: Path) -> None:
     cut = made("sst", ["a", "b"])
     plan = plan_of(tmp_path, [cut])
-    (trainer,), (ours,) = (list(missing(plan, [system], ["sst"], [0])) for system in ("trainer", "minbert"))
+    (setfit,), (ours,) = (list(missing(plan, [system], ["sst"], [0])) for system in ("setfit", "minbert"))
     assert cpu_budget(plan, ours) is None
     plan.store.put(cell("minbert", cut, ["a", "b"], cpu_seconds=20.0))
-    assert cpu_budget(plan, trainer) == 120 * 2
+    assert cpu_budget(plan, setfit) == 120 * 2
     plan.store.put(cell("minbert", cut, ["a", "b"], cpu_seconds=400.0))
-    assert cpu_budget(plan, trainer) == 600
+    assert cpu_budget(plan, setfit) == 600
 
 
 def test_steps_that_fit_into_the_budget() -> None:
@@ -280,12 +280,13 @@ def test_every_metric_is_held_against_the_constant_answer(tmp_path: Path) -> Non
 
 
 def test_the_page_names_cuts_and_missing_results(tmp_path: Path) -> None:
-    sst = made("sst", ["a"] * 200)
-    cut_short = cell("trainer", sst, right(150), answer=Answer(right(150), 240, 563))
-    over = cell("setfit", sst, right(150), cpu_seconds=900.0)
-    text = page(findings_of(tmp_path, cut_short, over, cell("minbert", sst, right(150)), cuts=[sst]))
-    assert "- Hugging Face Trainer, SST: cut by the budget to 240 of 563 steps." in text
-    assert "- SetFit, SST: **not cut**, although it took more than 1.5 times" in text
+    sst, trec = (made(name, ["a"] * 200) for name in ("sst", "trec"))
+    cut_short = cell("setfit", sst, right(150), answer=Answer(right(150), 240, 563))
+    over = cell("setfit", trec, right(150), cpu_seconds=900.0)
+    ours = [cell("minbert", cut, right(150)) for cut in (sst, trec)]
+    text = page(findings_of(tmp_path, cut_short, over, *ours, cuts=[sst, trec]))
+    assert "- SetFit, SST: cut by the budget to 240 of 563 steps." in text
+    assert "- SetFit, TREC: **not cut**, although it took more than 1.5 times" in text
     assert "- SST, accuracy: not measured yet (the probe is missing)." in text
     assert "one model for all sets within one point of one model per set, on average: not measured" in text
 

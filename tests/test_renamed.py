@@ -24,6 +24,9 @@ PLACES = {
 }
 
 
+WITH_STAGE = "[tasks.sst]\n[[stages]]\nepochs = 1\n"
+
+
 def refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, *overrides: str) -> str:
     monkeypatch.chdir(tmp_path)
     Path("recipe.toml").write_text(text, encoding="utf-8")
@@ -47,7 +50,7 @@ def test_an_old_setting_names_the_new_one(old: str, new: str, tmp_path: Path, mo
     text, override = PLACES[owner]
     expected = f"recipe.toml: '{old}' is now called '{new}'."
     assert refusal(tmp_path, monkeypatch, text.format(old, 1)) == expected
-    assert refusal(tmp_path, monkeypatch, "[tasks.sst]\n", override.format(old, 1)) == expected
+    assert refusal(tmp_path, monkeypatch, WITH_STAGE, override.format(old, 1)) == expected
 
 
 @pytest.mark.parametrize("old", ["optimiser", "regularisers"])
@@ -70,7 +73,7 @@ def test_an_old_technique_names_the_new_one(
     if family in FAMILIES:
         assert new in FAMILIES[family] and old not in FAMILIES[family]
     place = "tasks.sst" if family in settings_of(TaskPlan) else "stages.0"
-    said = refusal(tmp_path, monkeypatch, "[tasks.sst]\n", f"{place}.{family}={old}")
+    said = refusal(tmp_path, monkeypatch, WITH_STAGE, f"{place}.{family}={old}")
     assert said.startswith("recipe.toml: ")
     assert said.endswith(f"{family} '{old}' is now called '{new}'.")
     if family in FAMILIES:
@@ -94,7 +97,7 @@ def test_a_setting_of_adamw_names_its_new_place(
     )
     text, override = PLACES[Optimizer]
     assert refusal(tmp_path, monkeypatch, text.format(old, 1)) == expected
-    assert refusal(tmp_path, monkeypatch, "[tasks.sst]\n", override.format(old, 1)) == expected
+    assert refusal(tmp_path, monkeypatch, WITH_STAGE, override.format(old, 1)) == expected
 
 
 def test_a_name_that_is_old_elsewhere_is_just_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,8 @@ from bench.quality.verdicts import METRIC_TITLES, OURS, goals, verdicts, with_in
 INTRO = """# Quality by default
 
 How good is the model that each tool makes from a file with its default settings? Every system gets the same training
-rows, the same backbone (all-MiniLM-L6-v2), the same number of threads and the same CPU budget, and none of them sees
-the dev rows before it predicts them. `make bench-quality` measures what is missing and writes this page; it can be
+rows, the same backbone (all-MiniLM-L6-v2) and the same number of threads, and none of them sees the dev rows before it
+predicts them. `make bench-quality` measures what is missing and writes this page; it can be
 interrupted and started again. `make bench-quality QUICK=1` tries two sets with 300 rows.
 """
 HOW = f"""## How it was measured
@@ -33,10 +33,10 @@ HOW = f"""## How it was measured
   as text pairs, one output with the squared error for scores, the last model is kept; fp32.
 - **SetFit**: its `Trainer` with defaults. It has no mode for pairs, so it is left out there. By default it passes over
   all pairs of training rows, which would take days here, so `max_steps` always bounds it.
-- **Budget.** Training steps of a peer may take {FACTOR:g} times the CPU seconds of minbert on the same set, and at
-  least {LEAST:.0f} seconds with all threads. A few steps are timed first (included in its seconds); if the tool's own
-  number of steps does not fit, its `max_steps` setting is lowered to what does, so its learning rate schedule still
-  ends at zero. Each case is listed under CPU seconds.
+- **Budget.** Each tool takes as long as its defaults do, with the same number of threads; the CPU seconds are below.
+  Only SetFit is bounded: its steps may take {FACTOR:g} times the CPU seconds of minbert on the same set, and at least
+  {LEAST:.0f} seconds. A few steps are timed first (included in its seconds), and `max_steps` is set to what fits,
+  so its learning rate schedule still ends at zero. Each case is listed under CPU seconds.
 - **Intervals** (95 %) cover the choice of dev rows and of seeds: each of {ROUNDS:,} rounds draws dev rows and,
   independently, seeds with replacement and takes the mean score; the interval holds the middle 95 % of the rounds.
   Differences use the same rows for both systems. An average over sets draws each set by itself. Three seeds

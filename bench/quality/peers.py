@@ -127,20 +127,12 @@ def trainer(job: Job) -> dict[str, Answer]:
 
     tokenizer = AutoTokenizer.from_pretrained(str(job.backbone))
     train, dev = (inputs(tokenizer, job.cut, path) for path in (job.cut.train, job.cut.dev))
-    full = EPOCHS * ceil(len(train) / BATCH)
-
-    def trial() -> float:
-        clock = step_clock()
-        hugging_face(job, tokenizer, train, TRIAL, clock).train()
-        return float(clock.cpu_seconds)
-
-    steps = affordable(job.cpu_budget, full, trial)
-    running = hugging_face(job, tokenizer, train, steps)
+    running = hugging_face(job, tokenizer, train)
     running.train()
     outputs = running.predict(dev).predictions
     classes = job.cut.classes
     found = [classes[i] for i in outputs.argmax(1)] if classes else outputs[:, 0].tolist()
-    return {job.cut.name: Answer(found, steps, full)}
+    return {job.cut.name: Answer(found, running.state.global_step)}
 
 
 def inputs(tokenizer: Any, cut: Cut, path: str) -> list[dict[str, Any]]:
@@ -154,7 +146,7 @@ def inputs(tokenizer: Any, cut: Cut, path: str) -> list[dict[str, Any]]:
     ]
 
 
-def hugging_face(job: Job, tokenizer: Any, train: Any, steps: int, clock: Any = None) -> Any:
+def hugging_face(job: Job, tokenizer: Any, train: Any) -> Any:
     from transformers import (
         AutoModelForSequenceClassification,
         DataCollatorWithPadding,
@@ -168,7 +160,6 @@ def hugging_face(job: Job, tokenizer: Any, train: Any, steps: int, clock: Any = 
         output_dir=str(job.work / "trainer"),
         per_device_train_batch_size=BATCH,
         num_train_epochs=EPOCHS,
-        max_steps=steps,
         learning_rate=LEARNING_RATE,
         seed=job.seed,
         use_cpu=True,
@@ -186,7 +177,6 @@ def hugging_face(job: Job, tokenizer: Any, train: Any, steps: int, clock: Any = 
         train_dataset=train,
         data_collator=DataCollatorWithPadding(tokenizer),
         processing_class=tokenizer,
-        callbacks=[clock] if clock else None,
     )
 
 

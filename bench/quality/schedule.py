@@ -29,7 +29,7 @@ class System:
     title: str
     # whether the seed changes anything; otherwise one run stands for all seeds
     seeded: bool = False
-    # whether it trains step by step and could exceed the budget
+    # whether its own defaults take longer than anyone would wait
     limited: bool = False
     pairs: bool = True
     classes: bool = True
@@ -46,7 +46,7 @@ SYSTEMS = {
     "probe": System("probe"),
     "minbert": System("minbert", seeded=True),
     "joint": System("minbert, one model for all sets", seeded=True, joint=True),
-    "trainer": System("Hugging Face Trainer", seeded=True, limited=True),
+    "trainer": System("Hugging Face Trainer", seeded=True),
     "setfit": System("SetFit", seeded=True, limited=True, pairs=False),
 }
 
@@ -100,7 +100,9 @@ def cpu_budget(plan: Plan, piece: Piece) -> float | None:
         return None
     if plan.budget is not None:
         return plan.budget * plan.threads
-    ours = [cell for cell in plan.store.all() if (cell.system, cell.set) == ("minbert", piece.sets[0])]
+    name = piece.sets[0]
+    found = (cell for cell in plan.store.all() if (cell.system, cell.set) == ("minbert", name))
+    ours = [cell for cell in found if cell.digest == plan.cuts[name].digest]
     if not ours:
         return WITHOUT * plan.threads
     return max(LEAST * plan.threads, FACTOR * mean(cell.cpu_seconds for cell in ours))
