@@ -77,7 +77,7 @@ def test_an_old_technique_names_the_new_one(
     assert said.startswith("recipe.toml: ")
     assert said.endswith(f"{family} '{old}' is now called '{new}'.")
     if family in FAMILIES:
-        again = refusal(tmp_path, monkeypatch, "[tasks.sst]\n", f'{place}.{family}={{name = "{old}"}}')
+        again = refusal(tmp_path, monkeypatch, WITH_STAGE, f'{place}.{family}={{name = "{old}"}}')
         assert again == said
 
 
