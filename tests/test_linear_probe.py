@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 import torch
 
+from minbert.config.recipe import TaskPlan
 from minbert.data.batch import encode_texts
 from minbert.data.metrics import log_loss, pearson
 from minbert.inference.calibration import fit_temperature, fit_threshold, with_temperature
+from minbert.model.heads.linear import LinearHead
 from minbert.runs.controls import probe_predictions
 from minbert.runs.untrained import CONTROL_PLAN
 from minbert.training.auto import choose_settings, passes
-from minbert.training.linear_probe import batch_features, set_head
+from minbert.training.linear_probe import batch_features, set_head, set_prior
 from minbert.training.prepare import outline
 from minbert.training.probe_fit import LinearFit, fit_logistic, fit_ridge
 from tests.test_model import TEXTS, answers, model_of
@@ -126,7 +128,7 @@ def test_what_the_user_writes_wins(tiny: Path) -> None:
     recipe = recipe_from(table, "x.toml")
     config = read_config(tiny)[0]
     chosen = choose_settings(recipe, recipe.read_tasks(), config, {"sentiment": 100, "paraphrase": 1000})
-    assert chosen.optimizer.learning_rate == 0.5 and chosen.linear_probe
+    assert chosen.optimizer.learning_rate == 0.5 and chosen.tasks["sentiment"].head_init == "prior"
     assert {plan.batch_size for plan in chosen.tasks.values()} == {7}
     assert (chosen.tasks["paraphrase"].pairing, chosen.tasks["paraphrase"].pooling) == ("cross_encoder", "cls")
     assert chosen.tasks["sentiment"].pooling == "mean"
@@ -165,3 +167,16 @@ def test_the_threshold_of_f1_is_half_of_the_best_expected_f1() -> None:
     expected = 2 * second_N[chosen_N].sum() / (chosen_N.sum() + second_N.sum())
     assert threshold == pytest.approx(expected / 2, abs=0.005)
     assert fit_threshold(probabilities_NC, "accuracy") is None
+
+
+def test_heads_start_at_the_label_frequencies_or_the_mean_score() -> None:
+    """Three labels seen 1, 3 and 0 times: odds of (3 + .5) / (1 + .5) for the second against the first."""
+    model = model_of(mood=TaskPlan(), alike=TaskPlan())
+    set_prior(model.task("mood"), np.array([0, 1, 1, 1]))
+    set_prior(model.task("alike"), np.array([1.0, 2.0, 6.0]))
+    mood, alike = (model.task(name).head for name in ("mood", "alike"))
+    assert isinstance(mood, LinearHead) and isinstance(alike, LinearHead)
+    bias_C = mood.output.bias.tolist()
+    assert np.exp(bias_C[1] - bias_C[0]) == pytest.approx(3.5 / 1.5)
+    assert np.exp(bias_C[2] - bias_C[0]) == pytest.approx(0.5 / 1.5)
+    assert alike.output.bias.tolist() == [3.0]

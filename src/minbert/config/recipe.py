@@ -50,6 +50,9 @@ class TaskPlan:
     pairing: Spec = "cross_encoder"
     pooling: Spec = "mean"
     head: Spec = "linear"
+    # how a linear head starts. prior: from the label frequencies or the mean score; linear_probe: fitted on the vectors
+    # of the frozen encoder
+    head_init: Literal["random", "prior", "linear_probe"] = "random"
     # left out: cross_entropy for classify, mse for score
     loss: Spec | None = None
     # small modules of this task inside the shared encoder
@@ -185,6 +188,8 @@ class Selection:
     patience: int | None = None
     # how many dev rows of a task are measured in training; left out: all
     eval_rows: int | None = None
+    # whether the untrained backbone with fitted linear heads competes with the trained models
+    untrained: bool = False
     # training rows of each task for the cosines between the tasks' gradients, at each evaluation; left out, or 0: none
     gradient_cosine_rows: int | None = None
 
@@ -212,8 +217,6 @@ class Recipe:
     epochs: float | None = None
     # how much of each epoch is trained: 0.1 is a tenth of its steps, and of the steps of each task in it
     epoch_fraction: float = 1.0
-    # fit linear heads on the frozen encoder's vectors first; that model competes with all later ones
-    linear_probe: bool = False
     balancer: Spec = "sum"
     # the mean of the weights over steps, which is measured and saved; left out: the weights as they are
     weight_averaging: Spec | None = None

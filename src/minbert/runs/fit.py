@@ -25,7 +25,7 @@ from minbert.runs.scoring import Scoring, fixed_sample, main_metrics, scoring_of
 from minbert.runs.time_plan import TimeLimit
 from minbert.runs.untrained import splits_for, untrained_model
 from minbert.training.gradient_conflict import GradientCosines, gradient_cosines, gradient_of, in_batches
-from minbert.training.linear_probe import PROBE_ROWS, can_be_probed, fit_head, reads_plain_mean, set_head
+from minbert.training.linear_probe import PROBE_ROWS, can_be_probed, fit_head, reads_plain_mean, set_head, set_prior
 from minbert.training.loop import Loop, Step
 from minbert.training.prepare import Prepared, Split
 from minbert.training.probe_fit import LinearFit
@@ -114,9 +114,9 @@ class Fit:
         """
         if self.loop.done == 0:
             fits = (yield from self.measure_controls()) if controls else {}
-            if self.ready.recipe.linear_probe:
+            if self.ready.recipe.selection.untrained:
                 yield from self.keep_untrained(fits)
-                yield from self.probe(fits)
+            yield from self.start_heads(fits)
         log = MetricsLog(self.out, self.loop.done, measured=not self.unmeasured)
         with closing(log), closing(StepProfiler(self.out)) if profile else nullcontext() as profiler:
             while True:
@@ -158,23 +158,27 @@ class Fit:
             total = overall(scores, self.ready.tasks, self.ready.recipe.overall)
             yield Evaluated(0, scores, total, best=True, untrained=True)
 
-    def probe(self, known: Mapping[str, LinearFit]) -> Generator[Event, None, None]:
-        """Fit the linear heads on the frozen encoder; the resulting model is scored and kept like any other.
+    def start_heads(self, known: Mapping[str, LinearFit]) -> Generator[Event, None, None]:
+        """Start linear heads as the recipe says. If all are fitted, that model is scored and kept like any other.
 
         `known`: fits on the mean vectors of texts.
         """
         ready = self.ready
-        names = [name for name in ready.tasks if can_be_probed(ready.model, name)]
-        for number, name in enumerate(names):
+        able = {name: ready.recipe.tasks[name].head_init for name in ready.tasks if can_be_probed(ready.model, name)}
+        probed = [name for name, start in able.items() if start == "linear_probe"]
+        for name, start in able.items():
+            if start == "prior":
+                set_prior(ready.model.task(name), ready.train[name].dataset.labels)
+        for number, name in enumerate(probed):
             split, part = ready.train[name], ready.model.task(name)
             if name in known and reads_plain_mean(part):
                 set_head(part.head, known[name])
                 continue
             assert split.dataset.labels is not None
             for fraction in fit_head(ready.model, name, split.encoded, split.dataset.labels, self.probe_rows):
-                yield Measuring(round(1000 * (number + fraction)), 1000 * len(names))
+                yield Measuring(round(1000 * (number + fraction)), 1000 * len(probed))
                 self.stop_if_requested()
-        self.unmeasured = bool(names)
+        self.unmeasured = set(probed) == set(ready.tasks)
 
     def timed_step(self) -> Step:
         began = time.monotonic()

@@ -106,11 +106,16 @@ class RunCosts:
             if self.controls:
                 read = min(train, CONTROL_TRAIN_ROWS, rows) + min(dev, control_dev_rows(rows))
                 seconds += row * read + SECONDS_PER_FITTED_NUMBER * fitted
-            if self.ready.recipe.linear_probe and can_be_probed(model, name):
+            if self.probed(name):
                 # single texts reuse the controls' fit
                 known = self.controls and reads_plain_mean(part)
                 seconds += 0 if known else row * min(train, PROBE_ROWS, rows) + SECONDS_PER_FITTED_NUMBER * fitted
         return seconds
+
+    def probed(self, name: str) -> bool:
+        """Whether the head of a task starts at a fit on the frozen encoder's vectors."""
+        wanted = self.ready.recipe.tasks[name].head_init == "linear_probe"
+        return wanted and can_be_probed(self.ready.model, name)
 
     def evaluation(self, rows: int | None) -> float:
         """One evaluation during training, and saving the model."""
@@ -119,7 +124,7 @@ class RunCosts:
 
     def evaluations(self, rows: int | None) -> float:
         """All of them; the first are those of the untrained backbone and of the linear probe."""
-        first = self.ready.recipe.linear_probe * (1 + self.controls)
+        first = (self.ready.recipe.selection.untrained and self.controls) + all(map(self.probed, self.row))
         count = sum(plan.stage.epochs for plan in self.ready.setup.plans) + first
         return count * self.evaluation(rows)
 

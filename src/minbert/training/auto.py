@@ -26,7 +26,7 @@ EVALUATIONS = 8
 AUTO_PATIENCE = 5
 SCORED_ROWS = 1000
 # the learning rate of a backbone of width 384; wider ones need smaller steps
-LEARNING_RATE, WIDTH = 1.5e-4, 384
+LEARNING_RATE, HEAD_LEARNING_RATE, WIDTH = 1.5e-4, 1e-3, 384
 # of all steps: an average of the weights is steadier from one evaluation to the next, and generalizes better
 AVERAGE_WINDOW = 0.15
 # similarity starts at the cosine of the two texts' vectors
@@ -74,7 +74,6 @@ def auto_table(
     steps = max(EVALUATIONS, round(sum(batches.values()) / recipe.optimizer.gradient_accumulation_steps))
     return {
         "tasks": plans,
-        "linear_probe": True,
         "weight_averaging": {"name": "ema", "window": AVERAGE_WINDOW},
         "stages": [
             {
@@ -85,16 +84,20 @@ def auto_table(
         ],
         "optimizer": {
             "learning_rate": LEARNING_RATE * WIDTH / config.hidden_size,
+            "head_learning_rate": HEAD_LEARNING_RATE * WIDTH / config.hidden_size,
             "layer_decay": 0.9,
             "warmup_ratio": 0.1,
         },
-        "selection": {"patience": AUTO_PATIENCE, "eval_rows": SCORED_ROWS},
+        "selection": {"patience": AUTO_PATIENCE, "eval_rows": SCORED_ROWS, "untrained": True},
     }
 
 
 def task_settings(task: Task, rows: int) -> dict[str, Any]:
     """How one task is learned: pairs in one sequence; those with scores also separately, to start at their cosine."""
     settings: dict[str, Any] = {"pairing": "bi_encoder", "pooling": "mean", "batch_size": 16 if rows < 5000 else 32}
+    # a head that already fits the training rows leaves the encoder little to learn from, so labels start at their
+    # frequencies; scores start at a fit, because the cosine of two texts is a good one
+    settings["head_init"] = "prior" if task.kind == "classify" else "linear_probe"
     settings["head"] = {"name": "linear", "dropout": 0.1}
     if task.paired:
         settings["pairing"] = "cross_encoder"
@@ -141,5 +144,6 @@ def explain_settings(recipe: Recipe, rows: Mapping[str, int]) -> list[str]:
         f"{parts} evaluations on {scored} dev rows of each task (--set selection.eval_rows=...)",
         f"stops after {selection.patience} evaluations without a better score (--set selection.patience=...)",
         f"learning rate {recipe.optimizer.learning_rate:.3g} (--set optimizer.learning_rate=...)",
+        f"learning rate of heads {recipe.optimizer.head_learning_rate:.3g} (--set optimizer.head_learning_rate=...)",
         *(["the mean of the last weights is kept (--set weight_averaging=...)"] if recipe.weight_averaging else []),
     ]

@@ -80,6 +80,21 @@ def set_head(head: Head, fit: LinearFit) -> None:
         head.output.bias.copy_(torch.from_numpy(bias_O))
 
 
+def set_prior(part: TaskModule, labels_N: npt.NDArray[Any] | None) -> None:
+    """Let a linear head start at the frequencies of the labels, or at the mean score."""
+    assert isinstance(part.head, LinearHead) and part.head.output.bias is not None and labels_N is not None
+    if part.task.kind == "score":
+        bias_O = np.array([labels_N.mean()])
+    else:
+        # none of them 0
+        bias_O = np.log(np.bincount(labels_N, minlength=len(part.task.labels)) + 0.5)
+        bias_O -= bias_O.mean()
+        if part.head.output.out_features == 1:
+            bias_O = bias_O[1:] - bias_O[:1]
+    with torch.no_grad():
+        part.head.output.bias.copy_(torch.from_numpy(bias_O))
+
+
 def probe_sample(rows: int, most: int = PROBE_ROWS) -> npt.NDArray[np.int64]:
     """The rows that a probe is fitted on: all, or a fixed random sample."""
     if rows <= most:
