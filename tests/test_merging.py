@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from minbert.config.recipe import Distillation
 from minbert.errors import UserError
 from minbert.inference.ensemble import Member
 from minbert.inference.predictor import Predictor, load_predictor
-from minbert.inference.saved_model import load_model
+from minbert.inference.saved_model import load_model, save_calibration
 from minbert.runs.directory import read_run
 from minbert.runs.merge import make_ensemble, make_soup
 from minbert.training.distillation import Teachers, distance
@@ -112,6 +113,18 @@ def test_a_soup_has_the_mean_of_the_weights(runs: list[Path], tmp_path: Path) ->
     for name, tensor in mean.items():
         assert torch.allclose(tensor, (first[name] + second[name]) / 2, atol=1e-6), name
     assert any(not torch.equal(tensor, mean[name]) for name, tensor in first.items())
+
+
+def test_a_soup_has_the_mean_calibration(runs: list[Path], tmp_path: Path) -> None:
+    """Temperatures 2 and 8 have the geometric mean 4; a missing threshold counts as a half."""
+    copies = [tmp_path / "0", tmp_path / "1"]
+    for run, copy, temperature, threshold in zip(runs, copies, (2.0, 8.0), (0.3, None), strict=True):
+        shutil.copytree(run, copy)
+        save_calibration(copy / "model", {"paraphrase": temperature}, {"paraphrase": threshold})
+    make_soup(copies, tmp_path / "soup")
+    part = load_model(tmp_path / "soup")[0].task("paraphrase")
+    assert part.temperature == pytest.approx(4)
+    assert part.task.threshold == pytest.approx(0.4)
 
 
 def test_runs_of_other_shapes_make_no_soup(runs: list[Path], tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def test_seeds_that_disagree_widen_the_interval() -> None:
 
 
 def plan_of(folder: Path, cuts: list[Cut]) -> Plan:
-    return Plan(Store(folder), {cut.name: cut for cut in cuts}, folder, 2, None, MACHINE)
+    return Plan(Store(folder / "results"), folder, {cut.name: cut for cut in cuts}, folder, 2, None, MACHINE)
 
 
 def cell(system: str, cut: Cut, found: list[Any], seed: int = 0, **changes: Any) -> Cell:
@@ -229,13 +229,14 @@ def test_a_child_process_measures_the_constant_answer(tmp_path: Path) -> None:
 
 
 def findings_of(folder: Path, *cells: Cell, cuts: list[Cut]) -> Findings:
+    store = Store(folder / "results")
     (folder / "data").mkdir()
     for cut in cuts:
         saved = {**cut.__dict__, "classes": list(cut.classes), "gold": list(cut.gold)}
         (folder / f"data/{cut.name}.json").write_text(json.dumps(saved))
     for each in cells:
-        Store(folder).put(each)
-    return Findings(folder)
+        store.put(each)
+    return Findings(folder / "data", store)
 
 
 def right(count: int) -> list[str]:

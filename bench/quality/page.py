@@ -21,7 +21,7 @@ interrupted and started again. `make bench-quality QUICK=1` tries two sets with 
 """
 HOW = f"""## How it was measured
 
-- **Rows.** At most 3,000 training rows per set, drawn once with a fixed seed so that each label keeps its share
+- **Rows.** At most 1,000 training rows per set, drawn once with a fixed seed so that each label keeps its share
   (scores: each decile). Dev rows as published, at most 2,000. The data is not part of this repository.
 - **constant answer**: the most frequent label, or the mean score.
 - **untrained cosine** (similarity only): the cosine of the two sentence vectors, nothing trained.
@@ -52,9 +52,9 @@ COMMANDS = """## Commands
 """
 
 
-def write_page(folder: Path, path: Path) -> Path:
+def write_page(findings: Findings, path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(Findings(folder)), encoding="utf-8")
+    path.write_text(page(findings), encoding="utf-8")
     return path
 
 

@@ -54,6 +54,8 @@ SYSTEMS = {
 @dataclass(frozen=True)
 class Plan:
     store: Store
+    # for the cut data and the files of running systems
+    folder: Path
     # all sets of this size; a joint model is always trained on all of them
     cuts: dict[str, Cut]
     backbone: Path
@@ -61,10 +63,6 @@ class Plan:
     # seconds of the clock on an idle machine; None: by minbert's own time
     budget: float | None
     machine: dict[str, Any]
-
-    @property
-    def folder(self) -> Path:
-        return self.store.folder
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,8 @@ def finish(fit: Fit, source: DataSource) -> Generator[Event, None, FinalScores]:
     """Calibrate the kept model, and score it on all dev rows and on the test files."""
     ready, out = fit.ready, fit.out
     draw_curves(out)
-    calibrate_saved(fit)
     model, _ = load_model(out, ready.recipe.precision)
+    calibrate(fit, model)
     (out / "predictions").mkdir(exist_ok=True)
     dev = splits_for(model, ready, {name: ready.dev[name] for name in model.tasks})
     scores = yield from fit.measure(scoring_of(model, dev, out / "predictions"))
@@ -50,9 +50,8 @@ def finish(fit: Fit, source: DataSource) -> Generator[Event, None, FinalScores]:
     return FinalScores(scores, test, scores_without_leaks(out, fit.examined.leaks), outcomes)
 
 
-def calibrate_saved(fit: Fit) -> None:
-    """Fit each classifier's temperature and decision threshold on dev rows, and save them with the model."""
-    model, _ = load_model(fit.out, fit.ready.recipe.precision)
+def calibrate(fit: Fit, model: Model) -> None:
+    """Fit the temperature and the decision threshold of each classifier of the kept model on dev rows, and save them."""
     temperatures: dict[str, float] = {}
     thresholds: dict[str, float | None] = {}
     few = {name: fixed_sample(fit.ready.dev[name], CALIBRATION_ROWS) for name in model.tasks}
@@ -72,6 +71,8 @@ def calibrate_saved(fit: Fit) -> None:
         calibrated_NC = with_temperature(exact_NC, temperatures[name])
         given = fit.ready.tasks[name].threshold
         thresholds[name] = fit_threshold(calibrated_NC, part.task.metric) if given is None else given
+        part.temperature = temperatures[name]
+        part.task = part.task.with_threshold(thresholds[name])
     save_calibration(fit.out / "model", temperatures, thresholds)
 
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from statistics import fmean, geometric_mean
 from typing import Any
 
 import torch
@@ -16,7 +17,7 @@ from minbert.errors import UserError
 from minbert.files import write_json
 from minbert.inference.ensemble import ENSEMBLE_FORMAT, load_members
 from minbert.inference.saved_model import load_model, model_folder, save_model
-from minbert.model.multitask import Model
+from minbert.model.multitask import Model, TaskModule
 from minbert.runs.directory import check_new_directory, declared_overall, read_run
 
 
@@ -25,17 +26,30 @@ def make_soup(runs: Sequence[Path], out: Path, force: bool = False) -> None:
     check_merge(runs, out, force)
     model, text = load_model(runs[0], "fp32")
     mean = {name: tensor.double() for name, tensor in model.state_dict().items()}
+    calibrated = [model.tasks]
     for path in runs[1:]:
         other, _ = load_model(path, "fp32")
         check_same_shape(runs[0], model, path, other)
         for name, tensor in other.state_dict().items():
             mean[name] += tensor
+        calibrated.append(other.tasks)
     with torch.no_grad():
         for name, tensor in model.state_dict().items():
             tensor.copy_(mean[name] / len(runs))
+    for name, part in model.tasks.items():
+        average_calibration(part, [tasks[name] for tasks in calibrated])
     make_empty(out)
     save_model(out / "model", model, text)
     write_merge(out, runs, dict.fromkeys(model.tasks, runs[0]), "soup")
+
+
+def average_calibration(part: TaskModule, members: Sequence[TaskModule]) -> None:
+    """Temperatures and thresholds are fitted on dev rows, which a soup does not read: it takes the members' means."""
+    part.temperature = geometric_mean(member.temperature for member in members)
+    thresholds = [member.task.threshold for member in members]
+    # no threshold means the more probable label
+    known = [0.5 if each is None else each for each in thresholds]
+    part.task = part.task.with_threshold(None if thresholds.count(None) == len(members) else fmean(known))
 
 
 def make_ensemble(runs: Sequence[Path], out: Path, *, best: bool = False, force: bool = False) -> dict[str, list[Path]]:
