@@ -16,6 +16,7 @@ from minbert.config.overrides import merge
 from minbert.config.task import Task
 from minbert.data.intervals import wilson_interval
 from minbert.data.metrics import score
+from minbert.encoder.bert import BertConfig
 from minbert.runs.constants import constant_answer, constant_scores
 from minbert.runs.events import Started
 from minbert.runs.outcomes import TaskOutcome
@@ -32,6 +33,7 @@ from minbert.training.auto import (
     SCORED_ROWS,
     WIDTH,
     choose_settings,
+    evaluations,
     explain_settings,
     passes,
     task_settings,
@@ -127,7 +129,7 @@ def test_what_was_chosen_is_said_before_training(tiny: Path, tmp_path: Path, min
     started = next(iter(start_run(recipe_from(table, "x.toml"), tmp_path / "run")))
     assert isinstance(started, Started)
     said = "\n".join(started.settings)
-    # 400 and 320 rows in batches of 16: 9.5 and 10.6 passes are 237.2 and 212.1 steps, 57 in each of 8 parts. Of 57
+    # 400 and 320 rows in batches of 16: 9.5 and 10.6 passes are 237.2 and 212.1 steps, 56 in each of 8 parts. Of 56
     # steps, 2 % are 1, so 8 in all, of which 237.2 / 449.3 are 4.2
     assert "sentiment: about 4 steps of 16 rows, 0.2 passes over 400 rows; pairing bi_encoder, head linear" in said
     assert "pairing cross_encoder, head linear" in said
@@ -141,6 +143,24 @@ def test_what_was_chosen_is_said_before_training(tiny: Path, tmp_path: Path, min
     assert next(iter(start_run(demo_recipe(tiny), tmp_path / "other"))).settings == ()  # type: ignore[union-attr]
     words = ("train", DEMO / "sentiment-train.csv", "--set", "epoch_fraction=0.02", "--set", f"backbone={tiny}")
     assert "learning rate" in minbert(*words, "--out", tmp_path / "files").err
+
+
+@pytest.mark.parametrize(
+    ("rows", "epochs", "steps"), [(54, 0.1, 1), (54, 1, 4), (54, 3, 12), (54, 30, 120), (400, 1, 25)]
+)
+def test_epochs_are_passes_over_the_rows(rows: int, epochs: float, steps: int) -> None:
+    """54 rows are three batches of 16 and one of 6."""
+    task = labels_task()
+    recipe = recipe_from({"tasks": {"x": {"task": {}}}, "epochs": epochs}, "x.toml")
+    (stage,) = choose_settings(recipe, {"x": task}, BertConfig(), {"x": rows}).stages
+    assert stage.steps_per_epoch is not None and stage.epochs * stage.steps_per_epoch == steps
+
+
+@pytest.mark.parametrize("steps", [*range(1, 60), 449, 1003, 20_011])
+def test_training_is_cut_into_equal_parts(steps: int) -> None:
+    parts = evaluations(steps)
+    assert min(steps, EVALUATIONS) // 2 < parts <= EVALUATIONS
+    assert abs(parts * round(steps / parts) - steps) <= max(1, 0.04 * steps)
 
 
 def test_the_documented_rules_are_those_of_the_program() -> None:

@@ -68,18 +68,20 @@ def auto_table(
         for name, task in tasks.items()
     }
     batches = {
-        name: (recipe.epochs or passes(rows)) * rows / batch_size(recipe, name, plans[name])
+        # the last batch of a pass may have fewer rows
+        name: (recipe.epochs or passes(rows)) * -(-rows // batch_size(recipe, name, plans[name]))
         for name, rows in sizes.items()
     }
-    steps = max(EVALUATIONS, round(sum(batches.values()) / recipe.optimizer.gradient_accumulation_steps))
+    steps = max(1, round(sum(batches.values()) / recipe.optimizer.gradient_accumulation_steps))
+    parts = evaluations(steps)
     return {
         "tasks": plans,
         "weight_averaging": {"name": "ema", "window": AVERAGE_WINDOW},
         "stages": [
             {
-                "epochs": EVALUATIONS,
-                "steps_per_epoch": -(-steps // EVALUATIONS),
-                "sampler": {"name": "fixed", "weights": {name: round(each, 1) for name, each in batches.items()}},
+                "epochs": parts,
+                "steps_per_epoch": round(steps / parts),
+                "sampler": {"name": "fixed", "weights": {name: float(f"{each:.4g}") for name, each in batches.items()}},
             }
         ],
         "optimizer": {
@@ -118,6 +120,12 @@ def batch_size(recipe: Recipe, name: str, chosen: Mapping[str, Any]) -> int:
 def passes(rows: int) -> float:
     """How often each row of a task is seen."""
     return float(min(MOST_PASSES, max(FEWEST_PASSES, PASSES * (1000 / rows) ** EXPONENT)))
+
+
+def evaluations(steps: int) -> int:
+    """How many parts of equal length come closest to this many steps: EVALUATIONS, or a few less."""
+    most = min(EVALUATIONS, steps)
+    return min(range(most, most // 2, -1), key=lambda parts: abs(parts * round(steps / parts) - steps))
 
 
 def explain_settings(recipe: Recipe, rows: Mapping[str, int]) -> list[str]:
