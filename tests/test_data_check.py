@@ -18,6 +18,7 @@ from minbert.data.text_keys import example_keys
 from minbert.encoder.hub import KNOWN
 from minbert.encoder.pretrained import save_backbone
 from minbert.errors import UserError
+from minbert.runs.constants import constant_scores
 from minbert.runs.events import Finished, Started
 from minbert.runs.predictions import read_dev_predictions
 from minbert.runs.run import start_run
@@ -82,7 +83,16 @@ def test_train_tells_leaks_before_it_starts_and_scores_without_them(leaky: Path,
     assert finished.leaked == {"films": 3} and finished.without_leaks == {"films": without}
     assert finished.scores["films"] == pytest.approx(score(found.task, found.values, found.labels))
     record = json.loads((tmp_path / "run/run.json").read_text())["leaks"]
-    assert record == {"films": {"rows": 3, "in_training_rows_of": {"films": 3}, "scores_without": without}}
+    # all training rows but the leaked ones have "no" and "yes" in turn
+    constant = constant_scores(found.task, {"no": 0.5, "yes": 0.5}, found.labels[3:])
+    assert record == {
+        "films": {
+            "rows": 3,
+            "in_training_rows_of": {"films": 3},
+            "scores_without": without,
+            "constant_without": constant,
+        }
+    }
 
 
 def test_train_shows_both_scores(minbert: Minbert, leaky: Path, tmp_path: Path) -> None:

@@ -1,16 +1,18 @@
 """Recipe -> a report on its data before training: sizes, labels, lengths, copies, leaks, steps, and what is wrong."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from minbert.config.recipe import Recipe
-from minbert.data.leaks import RowMask, TaskLeak
+from minbert.data.leaks import SplitLeaks, TaskLeak
 from minbert.data.source import DEFAULT_SOURCE, DataSource
 from minbert.runs.data_findings import Finding, examine_data
 from minbert.runs.split_report import SplitReport
 from minbert.training.planned_steps import PlannedTask, planned_tasks
-from minbert.training.prepare import Prepared, prepare
+from minbert.training.prepare import Prepared, Split, prepare
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,10 @@ class DataReport:
     # dev rows that occur as whole rows in the training rows of any task, and by task their lines in the dev file
     leaked_rows: int
     leaked_lines: dict[str, list[int]]
+    # the same of test rows that occur in training or dev rows
+    test_leaks: list[dict[str, Any]]
+    leaked_test_rows: int
+    leaked_test_lines: dict[str, list[int]]
     steps: int
     planned: list[PlannedTask]
     # what is wrong first
@@ -38,12 +44,15 @@ def check_recipe(recipe: Recipe, source: DataSource = DEFAULT_SOURCE) -> DataRep
     rows = {name: len(split.dataset) for name, split in ready.train.items()}
     planned = planned_tasks(ready.setup.plans, rows, ready.recipe.optimizer.gradient_accumulation_steps)
     found = examine_data(ready)
-    lines = {name: leaked_lines(ready, name, found.leaks.rows[name]) for name in found.leaks.counts}
+    leaks, test_leaks = found.leaks, found.test_leaks
     return DataReport(
         found.splits,
-        list(found.leaks.pairs),
-        sum(found.leaks.counts.values()),
-        lines,
+        list(leaks.pairs),
+        sum(leaks.counts.values()),
+        leaked_lines(leaks, ready.dev),
+        [as_test_leak(pair) for pair in test_leaks.pairs],
+        sum(test_leaks.counts.values()),
+        leaked_lines(test_leaks, ready.test),
         ready.setup.steps,
         planned,
         [*found.findings, *(finding for each in planned for finding in plan_findings(each))],
@@ -52,13 +61,29 @@ def check_recipe(recipe: Recipe, source: DataSource = DEFAULT_SOURCE) -> DataRep
 
 
 def skipped_rows(ready: Prepared) -> dict[str, list[str]]:
-    found = {name: [*split.dataset.skipped, *ready.dev[name].dataset.skipped] for name, split in ready.train.items()}
+    splits = (ready.train, ready.dev, ready.test)
+    found = {
+        name: [row for each in splits if name in each for row in each[name].dataset.skipped] for name in ready.tasks
+    }
     return {name: [str(row) for row in rows] for name, rows in found.items() if rows}
 
 
-def leaked_lines(ready: Prepared, name: str, leaked_N: RowMask) -> list[int]:
-    dataset = ready.dev[name].dataset
-    return [dataset.lines[row] for row in np.flatnonzero(leaked_N)]
+def leaked_lines(leaks: SplitLeaks, splits: Mapping[str, Split]) -> dict[str, list[int]]:
+    """By task: the lines of the leaked rows in its file."""
+    return {
+        name: [splits[name].dataset.lines[row] for row in np.flatnonzero(leaks.rows[name])] for name in leaks.counts
+    }
+
+
+def as_test_leak(leak: TaskLeak) -> dict[str, Any]:
+    """For JSON: a leak of test rows, with keys that say so."""
+    return {
+        "test": leak.dev,
+        "train_or_dev": leak.train,
+        "examples": leak.examples,
+        "texts": leak.texts,
+        "sample": leak.sample,
+    }
 
 
 def plan_findings(planned: PlannedTask) -> list[Finding]:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from minbert.analysis.data_check import DataReport
-    from minbert.data.leaks import TaskLeak
     from minbert.runs.split_report import SplitReport
 
 
@@ -46,8 +45,8 @@ def check(
     """Check a recipe and its data without training.
 
     Reads every file, builds the model, and reports rows, copies, contradictions, label balance, lengths before
-    truncation, unknown tokens, how often training passes over each task, and dev rows that are also training rows of
-    any task. The exit code is 1 if something should be corrected.
+    truncation, unknown tokens, how often training passes over each task, dev rows that are also training rows of any
+    task, and test rows that are also training or dev rows. The exit code is 1 if something should be corrected.
 
     Examples:
       minbert check reviews.csv
@@ -83,20 +82,13 @@ def show_data_report(report: "DataReport") -> None:
         if split.skipped:
             why = escape_markup(describe_reasons(split.skip_reasons))
             console.print(f"{split.task}: {split.skipped:,} {split.split} rows are skipped: {why}")
-    for train, dev in zip(report.splits[::2], report.splits[1::2], strict=True):
-        enough = max(train.suggested_max_length or train.max_length, dev.suggested_max_length or dev.max_length)
-        if enough < train.max_length:
-            console.print(f"--set tasks.{train.task}.max_length={enough} would be enough for {train.task}.")
+    show_shorter_lengths(report.splits)
     for split in report.splits:
         show_items(f"[bold]{split.task}[/] {split.split} labels:", label_shares(split))
     console.print()
     for name, skipped in report.skipped.items():
         show_skipped(name, skipped)
-    leaks = [leak for leak in report.leaks if leak.examples or leak.texts]
-    if leaks:
-        console.print(leak_table(leaks))
-    else:
-        console.print("No dev text occurs in the training data.")
+    show_leaks(report)
     console.print()
     for finding in report.findings:
         style = "bold red" if finding.severity == "wrong" else "yellow"
@@ -170,9 +162,29 @@ def show_skipped(name: str, skipped: "Sequence[str]", most: int = 15) -> None:
     console.print()
 
 
-def leak_table(leaks: "Sequence[TaskLeak]") -> "Table":
+def show_shorter_lengths(splits: "Sequence[SplitReport]") -> None:
+    """A smaller max_length, where it is enough for all rows of a task."""
+    for task in dict.fromkeys(split.task for split in splits):
+        own = [split for split in splits if split.task == task]
+        limit, enough = own[0].max_length, max(split.suggested_max_length or split.max_length for split in own)
+        if enough < limit:
+            console.print(f"--set tasks.{task}.max_length={enough} would be enough for {task}.")
+
+
+def show_leaks(report: "DataReport") -> None:
+    dev = [(leak.dev, leak.train, leak.examples, leak.texts) for leak in report.leaks]
+    test = [(leak["test"], leak["train_or_dev"], leak["examples"], leak["texts"]) for leak in report.test_leaks]
+    for split, known, leaks in (("dev", "training", dev), ("test", "training or dev", test)):
+        found = [leak for leak in leaks if leak[2] or leak[3]]
+        if found:
+            console.print(leak_table(split, known, found))
+        elif leaks:
+            console.print(f"No {split} text occurs in the {known} data.")
+
+
+def leak_table(split: str, known: str, leaks: "Sequence[tuple[str, str, int, int]]") -> "Table":
     numbers = ("whole examples", "single texts")
-    made = text_table("dev rows of", "in training data of", *numbers, right=numbers)
-    for leak in leaks:
-        made.add_row(leak.dev, leak.train, f"{leak.examples:,}", f"{leak.texts:,}")
+    made = text_table(f"{split} rows of", f"in {known} data of", *numbers, right=numbers)
+    for task, other, examples, texts in leaks:
+        made.add_row(escape_markup(task), escape_markup(other), f"{examples:,}", f"{texts:,}")
     return made

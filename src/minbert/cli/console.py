@@ -6,7 +6,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,6 +97,12 @@ def show_hint(text: str) -> None:
     """What to do next, in lines that can be copied whole; rich reads its markup."""
     for line in text.split("\n"):
         console.print(as_typed(line), soft_wrap=True)
+
+
+def show_lines(lines: Iterable[str]) -> None:
+    """Plain text, which may have square brackets."""
+    for line in lines:
+        console.print(line, markup=False)
 
 
 def show_json(value: Any) -> None:

@@ -6,14 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from minbert.cli.console import (
-    console,
-    escape_markup,
-    progress_bar,
-    shell_path,
-    show_hint,
-    text_table,
-)
+from minbert.cli.console import console, escape_markup, progress_bar, shell_path, show_hint, show_lines, text_table
+from minbert.cli.leak_lines import leak_lines
 from minbert.cli.options import (
     DataOption,
     DataRootOption,
@@ -28,9 +22,8 @@ from minbert.errors import UserError
 from minbert.plural import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    import numpy.typing as npt
     from rich.table import Table
 
     from minbert.config.task import Task
@@ -53,32 +46,33 @@ def evaluate(
     """Evaluate a run on the dev files of its tasks, or on other labeled files.
 
     Shows the main metric with its 95 % interval next to the constant answer of the training data and, for the run's own
-    dev rows, the untrained backbone; then all metrics.
+    dev rows, the untrained backbone, the test score and the scores without leaked rows; then all metrics.
 
     Example: minbert evaluate runs/baseline --data sst=more-reviews.csv --json
     """
     from minbert.data.overall_score import overall
     from minbert.data.source import DataSource
     from minbert.inference.predictor import load_predictor
-    from minbert.runs.directory import declared_overall
+    from minbert.runs.directory import declared_overall, read_run
     from minbert.runs.trained_rows import count_trained_rows
 
     files = dict(split_data_option(option) for option in data or [])
     predictor, source = load_predictor(run, precision), DataSource(data_root, skip_bad_rows)
     tasks = chosen_for_evaluation(predictor, list(files))
     datasets = labeled_rows(run, tasks, files, source)
+    about = read_run(run) if (run / "run.json").is_file() else {}
     warn_if_unfinished(run, "The constant answer and the untrained backbone are not known yet.")
-    scores, outcomes = evaluate_rows(run, predictor, tasks, datasets)
+    scores, outcomes = evaluate_rows(about, predictor, tasks, datasets)
     total = overall(scores, tasks, declared_overall(run))
     trained = count_trained_rows(run, tasks, {name: datasets[name] for name in files}, source)
+    leaks = known_leaks(about, tasks, datasets)
     if as_json:
-        records = {name: each.as_record() for name, each in outcomes.items()}
-        found = {"tasks": scores, "overall": total, "outcomes": records, "trained_rows": trained}
-        typer.echo(json.dumps(found, indent=2))
+        records = {"outcomes": {name: each.as_record() for name, each in outcomes.items()}, "trained_rows": trained}
+        typer.echo(json.dumps({"tasks": scores, "overall": total} | records | leaks, indent=2))
         return
     show_task_outcomes(outcomes, total)
-    for name, count in trained.items():
-        show_trained_rows(run, name, count, len(datasets[name]))
+    show_lines(leak_lines(outcomes, **leaks))
+    show_trained_rows(run, trained, datasets)
     console.print()
     console.print(metric_table(scores, total, tasks, datasets))
 
@@ -101,34 +95,42 @@ def labeled_rows(
 
 
 def evaluate_rows(
-    run: Path, predictor: "Predictor", tasks: "Mapping[str, Task]", datasets: "Mapping[str, Dataset]"
+    about: "Mapping[str, Any]", predictor: "Predictor", tasks: "Mapping[str, Task]", datasets: "Mapping[str, Dataset]"
 ) -> "tuple[Scores, dict[str, TaskOutcome]]":
-    """All metrics of each task, and its main metric next to its controls."""
-    from minbert.runs.directory import read_run
+    """All metrics of each task, and its main metric next to its controls. `about`: run.json, if there is one."""
     from minbert.runs.outcomes import evaluated_outcome
     from minbert.runs.scoring import Scoring
 
-    kept: dict[str, npt.NDArray[Any]] = {}
-
-    def fill(name: str, predictions: "npt.NDArray[Any]") -> "Iterator[float]":
-        kept[name] = predictions
-        return predictor.fill(name, datasets[name].texts, predictions)
-
-    scores = watch_evaluation(Scoring(tasks, datasets, fill))
-    about = read_run(run) if (run / "run.json").is_file() else {}
+    scoring = Scoring(tasks, datasets, lambda name, values: predictor.fill(name, datasets[name].texts, values))
+    scores = watch_evaluation(scoring)
     outcomes = {
-        name: evaluated_outcome(task, datasets[name], kept[name], scores[name][task.metric], about)
+        name: evaluated_outcome(task, datasets[name], scoring.predicted[name], scores[name][task.metric], about)
         for name, task in tasks.items()
     }
     return scores, outcomes
 
 
-def show_trained_rows(run: Path, name: str, trained: int, rows: int) -> None:
-    console.print(
-        f"[bold red]{escape_markup(name)}: the model was trained on {trained:,} of these {plural(rows, 'row')}, so its "
-        "score is too good.[/]"
-    )
-    show_hint(f"On the rows that were set aside:  minbert evaluate {shell_path(run)}")
+def known_leaks(
+    about: "Mapping[str, Any]", tasks: "Mapping[str, Task]", datasets: "Mapping[str, Dataset]"
+) -> dict[str, dict[str, Any]]:
+    """The leaks that the run recorded, of the tasks that are evaluated on the run's own dev rows."""
+    from minbert.runs.outcomes import are_own_dev_rows
+
+    own = [name for name, task in tasks.items() if are_own_dev_rows(task, datasets[name], about)]
+    return {
+        kind: {name: found for name, found in about.get(kind, {}).items() if name in own}
+        for kind in ("leaks", "test_leaks")
+    }
+
+
+def show_trained_rows(run: Path, trained: "Mapping[str, int]", datasets: "Mapping[str, Dataset]") -> None:
+    """The tasks that are evaluated on training rows. `trained`: how many of them."""
+    for name, count in trained.items():
+        console.print(
+            f"[bold red]{escape_markup(name)}: the model was trained on {count:,} of these "
+            f"{plural(len(datasets[name]), 'row')}, so its score is too good.[/]"
+        )
+        show_hint(f"On the rows that were set aside:  minbert evaluate {shell_path(run)}")
 
 
 def metric_table(

@@ -91,7 +91,7 @@ PrecisionOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 StrictOption = Annotated[
-    bool, typer.Option("--strict", help="Stop before training if a dev row is also a training row.")
+    bool, typer.Option("--strict", help="Stop before training if a dev or test row is also a training row.")
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace existing output.")]
 JobsOption = Annotated[

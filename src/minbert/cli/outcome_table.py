@@ -18,18 +18,26 @@ def control_table(outcomes: "Mapping[str, TaskOutcome]", overall: float) -> Text
     """Each task's main metric next to its controls, with its 95 % interval."""
     tested = any(each.test is not None for each in outcomes.values())
     timed = any(each.seconds for each in outcomes.values())
-    more = [*(["seconds"] if timed else []), *(["test"] if tested else [])]
+    more = [*(["seconds"] if timed else []), *(["test", "test rows"] if tested else [])]
     numbers = ("constant", "untrained", "this model", "rows", *more)
     made = text_table("task", "metric", *numbers, right=numbers)
     for name, each in outcomes.items():
         value = f"[bold]{each.value:.3f}[/] [dim]{each.low:.3f} to {each.high:.3f}[/]"
         controls = ["" if other is None else f"{other:.3f}" for other in (each.constant, each.probe)]
-        test = ["" if each.test is None else f"{each.test:.3f}"] if tested else []
+        test = [test_score(each), "" if each.test_rows is None else f"{each.test_rows:,}"] if tested else []
         counts = [f"{each.rows:,}", *([f"{each.seconds:,.0f}"] if timed else [])]
         made.add_row(escape_markup(name), each.metric, *controls, value, *counts, *test)
     if len(outcomes) > 1:
         made.add_row("overall", "", "", "", f"[bold]{overall:.3f}[/]")
     return made
+
+
+def test_score(outcome: "TaskOutcome") -> str:
+    """With its interval, as far as it is known."""
+    if outcome.test is None:
+        return ""
+    interval = "" if outcome.test_low is None else f" [dim]{outcome.test_low:.3f} to {outcome.test_high:.3f}[/]"
+    return f"{outcome.test:.3f}{interval}"
 
 
 def show_task_outcomes(outcomes: "Mapping[str, TaskOutcome]", overall: float) -> None:

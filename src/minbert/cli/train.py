@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from minbert.cli.compare import read_time_budget
-from minbert.cli.console import command_line, console, escape_markup, shell_path, show_hint
+from minbert.cli.console import command_line, console, escape_markup, shell_path, show_hint, show_lines
 from minbert.cli.data_files import DataFlags, choose_recipe
 from minbert.cli.interrupts import StopSignal, show_stopped, show_stopped_at_once
+from minbert.cli.leak_lines import leak_lines
 from minbert.cli.options import (
     DataRootOption,
     ForceOption,
@@ -37,7 +38,6 @@ from minbert.cli.options import (
 from minbert.cli.outcome_table import show_task_outcomes
 from minbert.cli.training_progress import watch_training
 from minbert.errors import UserError
-from minbert.plural import plural
 
 if TYPE_CHECKING:
     from minbert.config.recipe import Recipe
@@ -150,23 +150,12 @@ def show_finished(out: Path, finished: "Finished") -> None:
     if finished.outcomes and not finished.kept_step:
         console.print("No training step improved the dev score: the model is the untrained backbone with linear heads.")
     show_task_outcomes(finished.outcomes, finished.overall)
-    for line in leak_lines(finished):
-        console.print(line, markup=False)
-    where, tasks = shell_path(out), read_run(out)["recipe"]["tasks"]
+    about = read_run(out)
+    show_lines(leak_lines(finished.outcomes, about["leaks"], about.get("test_leaks", {})))
+    where, tasks = shell_path(out), about["recipe"]["tasks"]
     reads = {name: len(task["task"]["text"]) for name, task in tasks.items() if name in finished.scores}
     name, count = next(iter(reads.items()))
     texts = " ".join(['"..."'] * count)
     show_hint(f"The model is in {where}. Try it:\n  minbert predict {where} {name} {texts}")
     if list(reads.values()).count(count) > 1:
         show_hint(f"  minbert predict {where} all {texts}")
-
-
-def leak_lines(finished: "Finished") -> "Iterator[str]":
-    """The scores without the dev rows that are also training rows."""
-    for name, rows in finished.leaked.items():
-        metric, value = next(iter(finished.scores[name].items()))
-        if name in finished.without_leaks:
-            without = f"without {plural(rows, 'leaked row')} {finished.without_leaks[name][metric]:.3f}"
-        else:
-            without = "all of its dev rows leaked"
-        yield f"{name}: {metric} {value:.3f}, {without}"

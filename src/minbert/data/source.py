@@ -8,7 +8,7 @@ from minbert.config.task import Task
 from minbert.data.dataset import Dataset, read_dataset
 from minbert.data.dev_split import split_off_dev
 from minbert.data.infer_labels import infer_labels
-from minbert.data.rejects import read_all
+from minbert.data.rejects import BadRows, read_all
 from minbert.errors import UserError
 
 SplitName = Literal["train", "dev", "test"]
@@ -64,6 +64,17 @@ class DataSource:
             _, train, dev = self.read_splits(task)
             return train if split == "train" else dev
         return self.read_file(self.locate(task, split), task)
+
+    def read_test(self, task: Task) -> Dataset | None:
+        """The labeled rows of the test file; None if it is missing or has no labels. Bad rows are an error."""
+        if task.files.test is None:
+            return None
+        try:
+            return self.read(task, "test")
+        except BadRows:
+            raise
+        except UserError:
+            return None
 
     def read_splits(self, task: Task) -> tuple[Task, Dataset, Dataset]:
         """The task, with its labels known, its training rows and its dev rows."""

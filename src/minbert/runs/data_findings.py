@@ -1,12 +1,12 @@
 """Everything that training needs -> what is wrong or suspicious about its data, before the first step."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from minbert.data.leaks import SplitLeaks, find_split_leaks
 from minbert.data.rejects import describe_reasons
-from minbert.data.text_keys import ordered_keys
+from minbert.data.text_keys import ExampleKey, ordered_keys
 from minbert.plural import plural
 from minbert.runs.split_report import SplitReport, report_split
 from minbert.training.auto_length import MANY_TRUNCATED
@@ -34,6 +34,8 @@ class Finding:
 class ExaminedData:
     splits: list[SplitReport]
     leaks: SplitLeaks
+    # test rows that are also training or dev rows
+    test_leaks: SplitLeaks
     # what is wrong first
     findings: list[Finding]
 
@@ -44,27 +46,44 @@ class ExaminedData:
 
 
 def examine_data(ready: Prepared) -> ExaminedData:
-    splits = {"train": ready.train, "dev": ready.dev}
-    reports, keys = [], {}
+    splits = {"train": ready.train, "dev": ready.dev, "test": ready.test}
+    reports: dict[tuple[str, str], SplitReport] = {}
+    keys: dict[tuple[str, str], list[ExampleKey]] = {}
     for name in ready.tasks:
         for split, rows in splits.items():
-            own = ordered_keys(rows[name].dataset.texts)
-            reports.append(report_split(ready, name, split, rows[name], own))
-            keys[split, name] = [tuple(sorted(key)) for key in own]
+            if name in rows:
+                own = ordered_keys(rows[name].dataset.texts)
+                reports[split, name] = report_split(ready, name, split, rows[name], own)
+                keys[split, name] = [tuple(sorted(key)) for key in own]
+    leaks, test_leaks = leaks_of(ready, keys)
+    findings = [Finding("wrong", name, found.sentence(name)) for found in (leaks, test_leaks) for name in found.counts]
+    for name, task in ready.tasks.items():
+        train, *others = (reports[split, name] for split in splits if (split, name) in reports)
+        classes, held_out = task.kind == "classify", task.files.dev is None
+        findings += train_findings(train, classes)
+        for other in others:
+            findings += scored_findings(other, classes, held_out and other.split == "dev")
+        # texts of the other rows are only worth a word if they are unlike the training texts
+        findings += list(text_findings(train)) or [each for other in others for each in text_findings(other)]
+    findings.sort(key=lambda finding: finding.severity != "wrong")
+    return ExaminedData(list(reports.values()), leaks, test_leaks, findings)
+
+
+def leaks_of(ready: Prepared, keys: Mapping[tuple[str, str], Sequence[ExampleKey]]) -> tuple[SplitLeaks, SplitLeaks]:
+    """The leaks of dev rows into training rows, and of test rows into both. `keys`: of each split and task."""
     scored = [name for name in ready.tasks if ready.model.task(name).loss.predicts]
     leaks = find_split_leaks(
         {name: keys["train", name] for name in ready.tasks},
         {name: keys["dev", name] for name in scored},
         {name: ready.dev[name].dataset for name in scored},
     )
-    findings = [Finding("wrong", name, leaks.sentence(name)) for name in leaks.counts]
-    for train, dev in zip(reports[::2], reports[1::2], strict=True):
-        classes = ready.tasks[train.task].kind == "classify"
-        held_out = ready.tasks[train.task].files.dev is None
-        findings += [*train_findings(train, classes), *dev_findings(dev, classes, held_out)]
-        # dev texts are only worth a word if they are unlike the training texts
-        findings += list(text_findings(train)) or list(text_findings(dev))
-    return ExaminedData(reports, leaks, sorted(findings, key=lambda finding: finding.severity != "wrong"))
+    test_leaks = find_split_leaks(
+        {name: [*keys["train", name], *keys["dev", name]] for name in ready.tasks},
+        {name: keys["test", name] for name in ready.test},
+        {name: split.dataset for name, split in ready.test.items()},
+        "test",
+    )
+    return leaks, test_leaks
 
 
 def train_findings(found: SplitReport, classes: bool) -> Iterator[Finding]:
@@ -98,24 +117,24 @@ def train_findings(found: SplitReport, classes: bool) -> Iterator[Finding]:
         )
 
 
-def dev_findings(found: SplitReport, classes: bool, held_out: bool) -> Iterator[Finding]:
-    """`held_out`: the dev rows are split off the training file."""
-    name = found.task
+def scored_findings(found: SplitReport, classes: bool, held_out: bool) -> Iterator[Finding]:
+    """Of dev or test rows. `held_out`: they are split off the training file."""
+    name, split = found.task, found.split
     if found.rows < FEW_DEV_ROWS:
-        yield Finding("warning", name, f"{name}: only {plural(found.rows, 'dev row')}, so its scores are rough")
+        yield Finding("warning", name, f"{name}: only {plural(found.rows, f'{split} row')}, so its scores are rough")
     if found.constant:
         what = "label" if classes else "score"
-        yield Finding("warning", name, f"{name}: all dev rows have the same {what}, so its scores mean little")
+        yield Finding("warning", name, f"{name}: all {split} rows have the same {what}, so its scores mean little")
     elif classes:
         missing = [label for label, count in found.labels.items() if not count]
         if missing:
             why = ", too rare to hold out a row of each" if held_out else ""
-            yield Finding("warning", name, f"{name}: no dev row has {label_list(missing)}{why}")
+            yield Finding("warning", name, f"{name}: no {split} row has {label_list(missing)}{why}")
 
 
 def text_findings(found: SplitReport) -> Iterator[Finding]:
     """Texts that the tokenizer does not know, or that are truncated."""
-    rows = "training rows" if found.split == "train" else "dev rows"
+    rows = "training rows" if found.split == "train" else f"{found.split} rows"
     unknown = max(found.unknown_tokens, found.unknown_rows / found.rows)
     if unknown >= SOME_UNKNOWN:
         yield Finding(

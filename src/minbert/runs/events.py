@@ -29,6 +29,8 @@ class Started:
     settings: tuple[str, ...] = ()
     # task: why rows are skipped, and how many for each reason
     skip_reasons: dict[str, dict[str, int]] = field(default_factory=dict)
+    # task: labeled rows of its test file
+    test_rows: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -2,23 +2,23 @@
 
 from collections.abc import Generator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from minbert.data.source import DataSource
+from minbert.data.intervals import interval_of
 from minbert.inference.calibration import fit_temperature, fit_threshold, with_temperature
-from minbert.inference.loop import encode_for_task, fill_predictions
+from minbert.inference.loop import fill_predictions
 from minbert.inference.saved_model import load_model, save_calibration
 from minbert.inference.task_predictions import empty_predictions
 from minbert.model.multitask import Model
 from minbert.runs.curves import draw_curves
 from minbert.runs.events import Event, Scores
 from minbert.runs.fit import Fit
-from minbert.runs.labeled_tests import read_test_rows
-from minbert.runs.leaked_scores import scores_without_leaks
-from minbert.runs.outcomes import TaskOutcome, task_outcomes
-from minbert.runs.scoring import CALIBRATION_ROWS, fixed_sample, scoring_of
+from minbert.runs.leaked_scores import Predicted, leak_record
+from minbert.runs.outcomes import TEST_FIELDS, TaskOutcome, task_outcomes
+from minbert.runs.predictions import read_dev_predictions
+from minbert.runs.scoring import CALIBRATION_ROWS, Scoring, fixed_sample, scoring_of
 from minbert.runs.untrained import splits_for
-from minbert.training.prepare import Split
 
 
 @dataclass(frozen=True)
@@ -26,31 +26,59 @@ class FinalScores:
     scores: Scores
     # of the test files
     test: Scores
-    without_leaks: Scores
     outcomes: dict[str, TaskOutcome]
+    # by task: its leaked dev rows, and its leaked test rows
+    leaks: dict[str, Any]
+    test_leaks: dict[str, Any]
 
     def as_record(self) -> dict[str, Any]:
         """For run.json."""
         outcomes = {name: each.as_record() for name, each in self.outcomes.items()}
-        return {"scores": self.scores, "outcomes": outcomes} | ({"test": self.test} if self.test else {})
+        test = {"test": self.test, "test_leaks": self.test_leaks} if self.test else {}
+        return {"scores": self.scores, "outcomes": outcomes, "leaks": self.leaks} | test
 
 
-def finish(fit: Fit, source: DataSource) -> Generator[Event, None, FinalScores]:
+def finish(fit: Fit) -> Generator[Event, None, FinalScores]:
     """Calibrate the kept model, and score it on all dev rows and on the test files."""
     ready, out = fit.ready, fit.out
     draw_curves(out)
     model, _ = load_model(out, ready.recipe.precision)
-    calibrate(fit, model)
+    calibrate_model(fit, model)
     (out / "predictions").mkdir(exist_ok=True)
     dev = splits_for(model, ready, {name: ready.dev[name] for name in model.tasks})
     scores = yield from fit.measure(scoring_of(model, dev, out / "predictions"))
-    test = yield from fit.measure(scoring_of(model, test_splits(fit, model, source)))
+    tested = scoring_of(model, splits_for(model, ready, ready.test))
+    test = yield from fit.measure(tested)
     tasks = {name: part.task for name, part in model.tasks.items()}
-    outcomes = task_outcomes(out, tasks, scores, fit.controls, fit.task_seconds, test)
-    return FinalScores(scores, test, scores_without_leaks(out, fit.examined.leaks), outcomes)
+    outcomes = task_outcomes(out, tasks, scores, fit.controls, fit.task_seconds, with_intervals(tested))
+    answers = {name: each.answer for name, each in fit.controls.items()}
+    leaks = leak_record(fit.examined.leaks, lambda name: predicted_dev_rows(out, name), answers)
+    test_leaks = leak_record(fit.examined.test_leaks, lambda name: predicted_rows(tested, name), answers)
+    return FinalScores(scores, test, outcomes, leaks, test_leaks)
 
 
-def calibrate(fit: Fit, model: Model) -> None:
+def predicted_dev_rows(out: Path, name: str) -> Predicted:
+    found = read_dev_predictions(out, name)
+    return found.task, found.values, found.labels
+
+
+def predicted_rows(scoring: Scoring, name: str) -> Predicted:
+    labels = scoring.rows[name].labels
+    assert labels is not None
+    return scoring.tasks[name], scoring.predicted[name], labels
+
+
+def with_intervals(tested: Scoring) -> dict[str, dict[str, Any]]:
+    """The main metric of each task on its test file, with the interval and the number of rows."""
+    outcomes = {}
+    for name, found in tested.scores.items():
+        task, values, labels = predicted_rows(tested, name)
+        numbers = (found[task.metric], *interval_of(task, values, labels), len(labels))
+        outcomes[name] = dict(zip(TEST_FIELDS, numbers, strict=True))
+    return outcomes
+
+
+def calibrate_model(fit: Fit, model: Model) -> None:
     """Fit the temperature and the decision threshold of each classifier on dev rows, and save them with the model."""
     temperatures: dict[str, float] = {}
     thresholds: dict[str, float | None] = {}
@@ -74,12 +102,3 @@ def calibrate(fit: Fit, model: Model) -> None:
         part.temperature = temperatures[name]
         part.task = part.task.with_threshold(thresholds[name])
     save_calibration(fit.out / "model", temperatures, thresholds)
-
-
-def test_splits(fit: Fit, model: Model, source: DataSource) -> dict[str, Split]:
-    """The labeled rows of the tasks' test files."""
-    tasks = {name: fit.ready.tasks[name] for name, part in model.tasks.items() if part.loss.predicts}
-    return {
-        name: Split(rows, encode_for_task(model, name, fit.ready.tokenizer, rows.texts))
-        for name, rows in read_test_rows(tasks, source).items()
-    }

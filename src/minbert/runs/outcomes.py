@@ -14,6 +14,8 @@ from minbert.runs.constants import ConstantAnswer, constant_scores
 from minbert.runs.controls import Controls
 from minbert.runs.predictions import read_dev_predictions
 
+# of a TaskOutcome: the score on the test file, its interval and its rows
+TEST_FIELDS = ("test", "test_low", "test_high", "test_rows")
 CONSTANT, PROBE = "the constant answer", "the untrained backbone"
 
 
@@ -36,6 +38,10 @@ class TaskOutcome:
     test: float | None = None
     # what the constant answer is
     constant_answer: ConstantAnswer | None = None
+    # the interval of the test score, and its rows
+    test_low: float | None = None
+    test_high: float | None = None
+    test_rows: int | None = None
 
     @property
     def controls(self) -> dict[str, float]:
@@ -66,9 +72,9 @@ def task_outcomes(
     scores: Mapping[str, Mapping[str, float]],
     controls: Mapping[str, Controls],
     seconds: Mapping[str, float],
-    test: Mapping[str, Mapping[str, float]],
+    test: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, TaskOutcome]:
-    """From the dev predictions that the run has written."""
+    """From the dev predictions that the run has written. `test`: by task, the fields of TEST_FIELDS."""
     outcomes = {}
     for name, found in scores.items():
         metric, known = tasks[name].metric, controls.get(name)
@@ -83,10 +89,18 @@ def task_outcomes(
             constant=known.constant[metric] if known else None,
             probe=known.probe[metric] if known else None,
             seconds=round(seconds.get(name, 0.0), 1),
-            test=test[name][metric] if name in test else None,
             constant_answer=known.answer if known else None,
+            **test.get(name, {}),
         )
     return outcomes
+
+
+def are_own_dev_rows(task: Task, rows: Dataset, about: Mapping[str, Any]) -> bool:
+    """Whether a run was scored on these rows. `about`: its run.json; empty for a model without a run."""
+    known = about.get("outcomes", {}).get(task.name, {})
+    if len(rows) != known.get("rows"):
+        return False
+    return sha256(rows.path) == str(about["sha256"]["data"].get(f"{task.name} dev"))
 
 
 def evaluated_outcome(
@@ -98,8 +112,7 @@ def evaluated_outcome(
     untrained backbone was only scored on the run's own dev rows.
     """
     assert rows.labels is not None
-    known = about.get("outcomes", {}).get(task.name, {})
-    own = len(rows) == known.get("rows") and sha256(rows.path) == about["sha256"]["data"].get(f"{task.name} dev")
+    known, own = about.get("outcomes", {}).get(task.name, {}), are_own_dev_rows(task, rows, about)
     answer = known.get("constant_answer")
     low, high = interval_of(task, predictions, rows.labels)
     return TaskOutcome(
@@ -111,6 +124,6 @@ def evaluated_outcome(
         constant=None if answer is None else constant_scores(task, answer, rows.labels)[task.metric],
         probe=known.get("probe") if own else None,
         seconds=known.get("seconds", 0.0) if own else 0.0,
-        test=known.get("test") if own else None,
         constant_answer=answer,
+        **({key: known.get(key) for key in TEST_FIELDS} if own else {}),
     )

@@ -23,7 +23,7 @@ from minbert.runs.data_findings import examine_data
 from minbert.runs.events import Event, Finished, Started, Stopped
 from minbert.runs.finish import FinalScores, finish
 from minbert.runs.fit import Fit, StopRequest
-from minbert.runs.leaked_scores import leak_record
+from minbert.runs.leaked_scores import scores_without_leaks
 from minbert.runs.time_plan import TimeLimit, TimePlan, plan_time
 from minbert.training.auto import explain_settings
 from minbert.training.auto_length import explain_lengths
@@ -63,7 +63,8 @@ def start_run(
     directory.check_new_directory(out, force, own_files)
     ready = prepare(recipe, source)
     if strict:
-        refuse_leaks(examine_data(ready).leaks)
+        examined = examine_data(ready)
+        refuse_leaks(examined.leaks, examined.test_leaks)
     limit = None if budget is None else TimeLimit(plan_time(ready, source, budget, began, controls), began)
     whole = ready.setup.steps
     ready = ready if limit is None else limit.plan.shorten(ready)
@@ -75,7 +76,7 @@ def start_run(
         begin = replace(
             started_event(ready, notes=budget_notes(ready, limit, whole)), settings=chosen_for(recipe, ready)
         )
-        yield from run_to_end(fit, about, begin, source, profile, controls)
+        yield from run_to_end(fit, about, begin, profile, controls)
 
 
 def resume_run(
@@ -110,7 +111,7 @@ def resume_run(
         kept = {"files": about["files"], "started": about["started"], "measures_controls": controls}
         about = now | kept | {"resumed": resumed}
         write_json(out / "run.json", about)
-        yield from run_to_end(fit, about, started_event(ready, fit.loop.done, notes), source, profile, controls)
+        yield from run_to_end(fit, about, started_event(ready, fit.loop.done, notes), profile, controls)
 
 
 def restore_newest_checkpoint(fit: Fit) -> list[str]:
@@ -123,7 +124,7 @@ def restore_newest_checkpoint(fit: Fit) -> list[str]:
 
 
 def run_to_end(
-    fit: Fit, about: dict[str, Any], begin: Started, source: DataSource, profile: bool, controls: bool
+    fit: Fit, about: dict[str, Any], begin: Started, profile: bool, controls: bool
 ) -> Generator[Event, None, None]:
     """The remaining steps, the scores of the kept model, and the outcome in run.json."""
     began = time.monotonic()
@@ -131,7 +132,7 @@ def run_to_end(
     try:
         yield replace(begin, warnings=tuple(fit.examined.warnings))
         stopped_early = yield from fit.go(profile, controls)
-        final = yield from finish(fit, source)
+        final = yield from finish(fit)
     except BaseException as wrong:
         # whoever stops listening can resume; at the end of the process it is too late to write tensors
         if isinstance(wrong, Stopped) or (isinstance(wrong, GeneratorExit) and not sys.is_finalizing()):
@@ -141,7 +142,7 @@ def run_to_end(
         write_json(out / "run.json", about | {"state": state, "reason": str(wrong) or type(wrong).__name__})
         raise
     # of a resumed run: since it was resumed
-    result = finished_result(fit, final) | leak_record(fit.examined.leaks, final.without_leaks)
+    result = finished_result(fit, final)
     result |= {"seconds": round(time.monotonic() - began, 1)}
     out_of_time = stopped_early and fit.patient
     if fit.limit is not None:
@@ -155,7 +156,7 @@ def run_to_end(
         stopped_early,
         final.outcomes,
         leaked,
-        final.without_leaks,
+        scores_without_leaks(final.leaks),
         out_of_time,
         fit.kept_step,
     )
@@ -195,11 +196,14 @@ def chosen_for(recipe: Recipe, ready: Prepared) -> tuple[str, ...]:
 
 
 def started_event(ready: Prepared, done: int = 0, notes: tuple[str, ...] = ()) -> Started:
-    datasets = {name: (ready.train[name].dataset, ready.dev[name].dataset) for name in ready.tasks}
+    datasets = {
+        name: [splits[name].dataset for splits in (ready.train, ready.dev, ready.test) if name in splits]
+        for name in ready.tasks
+    }
     config = ready.model.bert.config
     return Started(
-        {name: (len(train), len(dev)) for name, (train, dev) in datasets.items()},
-        {name: sum(len(dataset.skipped) for dataset in both) for name, both in datasets.items()},
+        {name: (len(train), len(dev)) for name, (train, dev, *_) in datasets.items()},
+        {name: sum(len(dataset.skipped) for dataset in each) for name, each in datasets.items()},
         ready.model.counts(),
         ready.setup.steps,
         matmul_flops_per_second(
@@ -207,5 +211,8 @@ def started_event(ready: Prepared, done: int = 0, notes: tuple[str, ...] = ()) -
         ),
         done,
         notes,
-        skip_reasons={name: count_reasons((*train.skipped, *dev.skipped)) for name, (train, dev) in datasets.items()},
+        skip_reasons={
+            name: count_reasons(row for dataset in each for row in dataset.skipped) for name, each in datasets.items()
+        },
+        test_rows={name: len(split.dataset) for name, split in ready.test.items()},
     )

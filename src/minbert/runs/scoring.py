@@ -33,6 +33,8 @@ class Scoring:
         """`predictions`: the folder for the predictions of each task, if they are to be written."""
         self.tasks, self.rows, self.fill, self.predictions = tasks, rows, fill, predictions
         self.scores: Scores = {}
+        # by task: probabilities N x C, or scores N
+        self.predicted: dict[str, npt.NDArray[Any]] = {}
 
     def __iter__(self) -> Iterator[Measuring]:
         total = sum(len(dataset) for dataset in self.rows.values())
@@ -45,6 +47,7 @@ class Scoring:
                 yield Measuring(done + round(fraction * len(dataset)), total)
             done += len(dataset)
             self.scores[name] = score(task, predictions, dataset.labels)
+            self.predicted[name] = predictions
             if self.predictions is not None:
                 write_dev_predictions(self.predictions, task, dataset, predictions)
 

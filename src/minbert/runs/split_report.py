@@ -1,4 +1,4 @@
-"""The rows of one task's train or dev split -> counts: labels, copies, contradictions, lengths, unknown tokens."""
+"""The rows of a task's train, dev or test split -> counts: labels, copies, contradictions, lengths, unknown tokens."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ CONTRADICTION = 0.25
 
 @dataclass(frozen=True)
 class SplitReport:
-    """The rows of one task's train or dev split."""
+    """The rows of one task's train, dev or test split."""
 
     task: str
-    # train or dev
+    # train, dev or test
     split: str
     rows: int
     skipped: int

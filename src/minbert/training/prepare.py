@@ -1,7 +1,7 @@
 """recipe -> everything that training needs: data read, model built, settings checked."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ from minbert.training.weight_averages import AVERAGES, Average
 
 @dataclass(frozen=True)
 class Split:
-    """The training rows of one task, or its dev rows."""
+    """The training rows of one task, or its dev or test rows."""
 
     dataset: Dataset
     encoded: EncodedTexts
@@ -56,6 +56,8 @@ class Prepared:
     train: dict[str, Split]
     dev: dict[str, Split]
     setup: TrainingSetup
+    # of the tasks that make predictions and have a labeled test file
+    test: dict[str, Split] = field(default_factory=dict)
 
 
 def prepare(recipe: Recipe, source: DataSource = DEFAULT_SOURCE) -> Prepared:
@@ -63,6 +65,7 @@ def prepare(recipe: Recipe, source: DataSource = DEFAULT_SOURCE) -> Prepared:
     backbone = find_backbone(recipe.backbone)
     outline(recipe, recipe.read_tasks(), read_config(backbone)[0])
     tasks, train_rows, dev_rows = read_data(recipe, source)
+    test_rows = read_test_files(tasks, source)
     sizes = {name: len(rows) for name, rows in train_rows.items()}
     given, config = recipe, read_config(backbone)[0]
     recipe = choose_settings(given, tasks, config, sizes)
@@ -76,8 +79,9 @@ def prepare(recipe: Recipe, source: DataSource = DEFAULT_SOURCE) -> Prepared:
         return {name: Split(each, encode_for_task(model, name, tokenizer, each.texts)) for name, each in rows.items()}
 
     train, dev = encode(train_rows), encode(dev_rows)
+    test = encode({name: rows for name, rows in test_rows.items() if model.task(name).loss.predicts})
     setup = make_setup(recipe, model, tokenizer, train)
-    return Prepared(recipe, backbone, tasks, model, tokenizer, train, dev, setup)
+    return Prepared(recipe, backbone, tasks, model, tokenizer, train, dev, setup, test)
 
 
 def make_setup(recipe: Recipe, model: Model, tokenizer: Tokenizer, train: Mapping[str, Split]) -> TrainingSetup:
@@ -203,6 +207,12 @@ def read_data(recipe: Recipe, source: DataSource) -> tuple[dict[str, Task], dict
         if task.class_weights == "balanced" and labels is not None:
             tasks[name] = task.with_class_weights(balanced_weights(labels, len(task.labels)))
     return tasks, train, dev
+
+
+def read_test_files(tasks: Mapping[str, Task], source: DataSource) -> dict[str, Dataset]:
+    """The labeled rows of the test files; before training, because their bad rows are errors too."""
+    found = dict(zip(tasks, read_all(source.read_test, tasks.values()), strict=True))
+    return {name: rows for name, rows in found.items() if rows is not None}
 
 
 def build_model(recipe: Recipe, tasks: Mapping[str, Task], folder: Path) -> tuple[Model, Tokenizer]:
