@@ -1,6 +1,7 @@
 """A run's scores next to its controls, in run.json and in `minbert evaluate`."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -220,7 +221,21 @@ def outcome(value: float, low: float, high: float, constant: float, probe: float
             "x is not clearly better than the constant answer and the untrained",
         ),
         (outcome(0.42, 0.25, 0.6, 0.33, 0.39, 31), "31 dev rows cannot tell"),
-        (outcome(1.0, 0.6, 1.0, 0.5, 1.0, 6), "6 dev rows cannot tell, because a control"),
+        (
+            outcome(1.0, 0.6, 1.0, 0.5, 1.0, 6),
+            "The untrained backbone already has the best possible accuracy, so the 6 dev rows are too easy",
+        ),
+        (outcome(1.0, 0.2, 1.0, 1.0, 1.0, 1), "so the 1 dev row is too easy to show what training adds: measure on"),
+        # a known cause comes before the number of rows
+        (
+            replace(outcome(0.4, 0.3, 0.5, 0.42, 0.41, 31), unknown=0.97, trained_part=0.1),
+            "x does not beat the constant answer and the untrained backbone. The tokenizer does not know many",
+        ),
+        (
+            replace(outcome(0.4, 0.3, 0.5, 0.42, 0.41, 31), unknown=0.01, trained_part=0.124),
+            "Only 12% of its planned steps fitted into the time: give it a longer --budget.",
+        ),
+        (replace(outcome(0.4, 0.3, 0.5, 0.42, 0.41, 31), unknown=0.01, trained_part=0.9), "31 dev rows cannot tell"),
     ],
 )
 def test_a_claim_goes_no_further_than_its_interval(

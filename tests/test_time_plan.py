@@ -177,6 +177,8 @@ def test_ten_seconds_are_kept(tiny: Path, tmp_path: Path) -> None:
     assert time.monotonic() - began < 20
     about = json.loads((tmp_path / "run/run.json").read_text())
     assert about["budget"]["seconds"] == 10 and about["used_seconds"] < 20 and about["state"] == "finished"
+    part = min(1.0, about["steps"] / about["planned_steps"])
+    assert all(each["trained_part"] == pytest.approx(part, abs=0.2) for each in about["outcomes"].values())
     (started,) = of_kind(Started, events)
     assert started.notes[0].startswith("budget of 10 s: ")
     assert any("learning rate" in line for line in started.settings)

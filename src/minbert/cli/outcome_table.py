@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 # with fewer dev rows, an interval is wider than most differences
 ENOUGH_ROWS = 100
+# of the planned steps: a model that was trained for less is not finished
+SMALL_PART = 0.5
 
 
 def control_table(outcomes: "Mapping[str, TaskOutcome]", overall: float) -> TextTable:
@@ -55,13 +57,24 @@ def show_task_outcomes(outcomes: "Mapping[str, TaskOutcome]", overall: float) ->
 
 
 def outcome_advice(outcome: "TaskOutcome") -> str:
-    """What to do about a task that does not clearly beat its controls."""
+    """What to do about a task that does not clearly beat its controls: a known cause, else more rows."""
     from minbert.data.metrics import direction
+    from minbert.runs.data_findings import MANY_UNKNOWN
 
-    best = 0.0 if direction(outcome.metric) < 0 else 1.0
-    if any(abs(other - best) < 1e-9 for other in outcome.controls.values()):
+    if outcome.unknown is not None and outcome.unknown >= MANY_UNKNOWN:
         return (
-            f"{plural(outcome.rows, 'dev row')} cannot tell, because a control is right on all: measure on harder ones."
+            "The tokenizer does not know many of its tokens: choose a backbone for this language, such as "
+            "--set backbone=bert-multilingual (`minbert models`)."
+        )
+    if outcome.trained_part is not None and outcome.trained_part < SMALL_PART:
+        return f"Only {outcome.trained_part:.0%} of its planned steps fitted into the time: give it a longer --budget."
+    best = 0.0 if direction(outcome.metric) < 0 else 1.0
+    perfect = [name for name, other in outcome.controls.items() if abs(other - best) < 1e-9]
+    if perfect:
+        rows = f"{plural(outcome.rows, 'dev row')} {'is' if outcome.rows == 1 else 'are'}"
+        return (
+            f"{perfect[0].capitalize()} already has the best possible {outcome.metric}, so the {rows} too easy to "
+            "show what training adds: measure on more, or more difficult, rows."
         )
     if outcome.rows < ENOUGH_ROWS:
         return f"{plural(outcome.rows, 'dev row')} cannot tell: measure on more."

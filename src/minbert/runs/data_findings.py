@@ -40,6 +40,10 @@ class ExaminedData:
     findings: list[Finding]
 
     @property
+    def all_leaks(self) -> tuple[SplitLeaks, ...]:
+        return self.leaks, self.test_leaks
+
+    @property
     def warnings(self) -> list[str]:
         """What a user should know before training."""
         return [finding.message for finding in self.findings]
@@ -135,7 +139,7 @@ def scored_findings(found: SplitReport, classes: bool, held_out: bool) -> Iterat
 def text_findings(found: SplitReport) -> Iterator[Finding]:
     """Texts that the tokenizer does not know, or that are truncated."""
     rows = "training rows" if found.split == "train" else f"{found.split} rows"
-    unknown = max(found.unknown_tokens, found.unknown_rows / found.rows)
+    unknown = unknown_share([found], found.task)
     if unknown >= SOME_UNKNOWN:
         yield Finding(
             "wrong" if unknown >= MANY_UNKNOWN else "warning",
@@ -156,6 +160,15 @@ def text_findings(found: SplitReport) -> Iterator[Finding]:
                 else "tokens, the most that the backbone reads"
             ),
         )
+
+
+def unknown_share(splits: Sequence[SplitReport], name: str) -> float:
+    """The fraction of a task's tokens that the tokenizer does not know, or of rows in which it is at least half.
+
+    The larger of the two, in the split where it is largest.
+    """
+    own = [split for split in splits if split.task == name]
+    return max(max(split.unknown_tokens, split.unknown_rows / split.rows) for split in own)
 
 
 def label_list(labels: list[str]) -> str:

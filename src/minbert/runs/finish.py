@@ -1,7 +1,7 @@
 """A trained run -> its calibrated model, final scores on dev and test rows, and the outcome of each task."""
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from minbert.inference.saved_model import load_model, save_calibration
 from minbert.inference.task_predictions import empty_predictions
 from minbert.model.multitask import Model
 from minbert.runs.curves import draw_curves
+from minbert.runs.data_findings import unknown_share
 from minbert.runs.events import Event, Scores
 from minbert.runs.fit import Fit
 from minbert.runs.leaked_scores import Predicted, leak_record
@@ -38,8 +39,11 @@ class FinalScores:
         return {"scores": self.scores, "outcomes": outcomes, "leaks": self.leaks} | test
 
 
-def finish(fit: Fit) -> Generator[Event, None, FinalScores]:
-    """Calibrate the kept model, and score it on all dev rows and on the test files."""
+def finish(fit: Fit, planned_steps: int | None = None) -> Generator[Event, None, FinalScores]:
+    """Calibrate the kept model, and score it on all dev rows and on the test files.
+
+    `planned_steps`: of a run with a time limit, its steps without the limit.
+    """
     ready, out = fit.ready, fit.out
     draw_curves(out)
     model, _ = load_model(out, ready.recipe.precision)
@@ -51,10 +55,21 @@ def finish(fit: Fit) -> Generator[Event, None, FinalScores]:
     test = yield from fit.measure(tested)
     tasks = {name: part.task for name, part in model.tasks.items()}
     outcomes = task_outcomes(out, tasks, scores, fit.controls, fit.task_seconds, with_intervals(tested))
+    part = trained_part(fit, planned_steps)
+    unknown = {name: unknown_share(fit.examined.splits, name) for name in outcomes}
+    outcomes = {name: replace(each, unknown=unknown[name], trained_part=part) for name, each in outcomes.items()}
     answers = {name: each.answer for name, each in fit.controls.items()}
     leaks = leak_record(fit.examined.leaks, lambda name: predicted_dev_rows(out, name), answers)
     test_leaks = leak_record(fit.examined.test_leaks, lambda name: predicted_rows(tested, name), answers)
     return FinalScores(scores, test, outcomes, leaks, test_leaks)
+
+
+def trained_part(fit: Fit, planned_steps: int | None) -> float | None:
+    """Which part of the planned steps fitted into the time limit; None without one."""
+    if planned_steps is None:
+        return None
+    # steps after the dev score no longer improved would have fitted
+    return round((fit.loop.done if fit.patient else fit.ready.setup.steps) / planned_steps, 4)
 
 
 def predicted_dev_rows(out: Path, name: str) -> Predicted:

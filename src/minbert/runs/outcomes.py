@@ -42,6 +42,10 @@ class TaskOutcome:
     test_low: float | None = None
     test_high: float | None = None
     test_rows: int | None = None
+    # fraction of the tokens that the tokenizer does not know, or of rows that are mostly unknown; None: not measured
+    unknown: float | None = None
+    # the part of the planned steps that fitted into the time limit; None: there was none
+    trained_part: float | None = None
 
     @property
     def controls(self) -> dict[str, float]:
@@ -126,4 +130,6 @@ def evaluated_outcome(
         seconds=known.get("seconds", 0.0) if own else 0.0,
         constant_answer=answer,
         **({key: known.get(key) for key in TEST_FIELDS} if own else {}),
+        unknown=known.get("unknown"),
+        trained_part=known.get("trained_part"),
     )

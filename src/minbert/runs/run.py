@@ -63,12 +63,12 @@ def start_run(
     directory.check_new_directory(out, force, own_files)
     ready = prepare(recipe, source)
     if strict:
-        examined = examine_data(ready)
-        refuse_leaks(examined.leaks, examined.test_leaks)
+        refuse_leaks(*examine_data(ready).all_leaks)
     limit = None if budget is None else TimeLimit(plan_time(ready, source, budget, began, controls), began)
     whole = ready.setup.steps
     ready = ready if limit is None else limit.plan.shorten(ready)
-    about = directory.run_metadata(ready, source, command) | {"measures_controls": controls} | budget_record(limit)
+    about = directory.run_metadata(ready, source, command) | {"measures_controls": controls}
+    about |= budget_record(limit, whole)
     directory.create_run(out, about, force, own_files)
     with directory.lock_run(out):
         directory.write_recipe(out, ready)
@@ -99,8 +99,9 @@ def resume_run(
         source = replace(source, skip_bad_rows=bool(about.get("skip_bad_rows")))
         ready = prepare(recipe or read_recipe(str(out / "recipe.toml")), source)
         limit = TimeLimit(TimePlan(**about["budget"]), began) if "budget" in about else None
+        whole = ready.setup.steps
         ready = ready if limit is None else limit.plan.shorten(ready)
-        now = directory.run_metadata(ready, source, command) | budget_record(limit)
+        now = directory.run_metadata(ready, source, command) | budget_record(limit, whole)
         directory.check_same_run(out, about, now)
         # the saved model names the files as the tasks did at the start, not where they were found
         files = {name: Files(**each) for name, each in about["files"].items()}
@@ -132,7 +133,7 @@ def run_to_end(
     try:
         yield replace(begin, warnings=tuple(fit.examined.warnings))
         stopped_early = yield from fit.go(profile, controls)
-        final = yield from finish(fit)
+        final = yield from finish(fit, about.get("planned_steps"))
     except BaseException as wrong:
         # whoever stops listening can resume; at the end of the process it is too late to write tensors
         if isinstance(wrong, Stopped) or (isinstance(wrong, GeneratorExit) and not sys.is_finalizing()):
@@ -170,9 +171,9 @@ def finished_result(fit: Fit, final: FinalScores) -> dict[str, Any]:
     return {"state": "finished", "kept_step": fit.kept_step, **final.as_record(), "overall": total, "cost": cost}
 
 
-def budget_record(limit: TimeLimit | None) -> dict[str, Any]:
-    """For run.json."""
-    return {} if limit is None else {"budget": asdict(limit.plan)}
+def budget_record(limit: TimeLimit | None, whole: int) -> dict[str, Any]:
+    """For run.json. `whole`: steps without the limit."""
+    return {} if limit is None else {"budget": asdict(limit.plan), "planned_steps": whole}
 
 
 def budget_notes(ready: Prepared, limit: TimeLimit | None, whole: int) -> tuple[str, ...]:
