@@ -504,7 +504,7 @@ def test_a_broken_parquet_file_is_named(tmp_path: Path) -> None:
 def test_utf16_without_its_mark_is_told_to_be_saved_as_utf8(tmp_path: Path) -> None:
     path = file_of(tmp_path, "review,stars\nx,0\n".encode("utf-16-le"))
     error = refusal(path, stars())
-    assert error.problem == f"{path}:1: the header line is not UTF-8 text."
+    assert error.problem.startswith(f"{path}:1: the header line has a NUL byte, so it is not UTF-8 text")
     assert error.next_step == "Save the file with the encoding UTF-8."
 
 

@@ -15,6 +15,7 @@ from minbert.data.labels import as_number
 from minbert.data.missing_words import may_be_missing, means_missing
 from minbert.data.readers import ColumnReader, FileLayout, read_layout
 from minbert.data.rejects import RejectedRow, is_missing
+from minbert.data.text_format import NOT_UTF8, is_unicode, not_utf8
 from minbert.errors import UserError
 from minbert.plural import plural
 
@@ -53,6 +54,9 @@ class ColumnProfile:
     def add(self, value: Any) -> None:
         if is_missing(value) or value != value:
             self.missing += 1
+            return
+        if isinstance(value, str) and not is_unicode(value):
+            # of a bad row
             return
         if may_be_missing(value):
             self.na[value.strip()] = self.na.get(value.strip(), 0) + 1
@@ -160,6 +164,14 @@ class FileProfile:
     # rows that cannot be read, and the first of them
     bad_rows: int = 0
     first_bad: RejectedRow | None = None
+    # rows with bytes that are not UTF-8
+    other_encoding: int = 0
+
+    def row_warnings(self) -> list[str]:
+        """Rows that training will reject, whatever the task."""
+        if not self.other_encoding:
+            return []
+        return [f"{self.path.name}: {self.other_encoding:,} of {plural(self.rows, 'row')} have text that {NOT_UTF8}"]
 
 
 def profile_file(path: Path, keep_na: bool = False) -> FileProfile:
@@ -178,6 +190,8 @@ def profile_file(path: Path, keep_na: bool = False) -> FileProfile:
         column.settle_missing_words(keep_na)
     if not found.rows:
         raise no_rows(found, layout)
+    if 2 * found.other_encoding > found.rows:
+        raise not_utf8(path, found.other_encoding, found.rows)
     check_names(found)
     return found
 
@@ -189,6 +203,7 @@ def read_good_rows(found: FileProfile, names: list[str]) -> Iterator[list[Any]]:
             found.first_bad = found.first_bad or RejectedRow(found.path, line, values)
         else:
             found.rows += 1
+            found.other_encoding += any(isinstance(value, str) and not is_unicode(value) for value in values)
             yield values
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import IO
 
 from minbert.data.column_request import ColumnRequest, FileRow, empty_file_error
-from minbert.data.text_format import SAMPLE_LINES, find_delimiter, is_unicode
+from minbert.data.text_format import SAMPLE_LINES, SAVE_AS_UTF8, find_delimiter, is_unicode
 from minbert.errors import UserError
 
 # Python's csv refuses fields above 128 KiB; documents may be longer. A quote that is never closed makes one field of
@@ -29,10 +29,13 @@ class CsvFile:
         lines = self.source.peek(1)
         if not lines or not lines[0].strip("\r\n"):
             raise empty_file_error(request.path)
-        if "\x00" in lines[0] or not is_unicode(lines[0]):
+        if "\x00" in lines[0]:
             raise UserError(
-                f"{request.path}:1: the header line is not UTF-8 text.", "Save the file with the encoding UTF-8."
+                f"{request.path}:1: the header line has a NUL byte, so it is not UTF-8 text, or the file is damaged.",
+                SAVE_AS_UTF8,
             )
+        if not is_unicode(lines[0]):
+            raise UserError(f"{request.path}:1: the header line is not UTF-8 text.", SAVE_AS_UTF8)
         self.delimiter = request.delimiter or find_delimiter(lines[0], lambda: self.source.peek(SAMPLE_LINES), is_tsv)
         self.reader = csv.reader(self.source, delimiter=self.delimiter, strict=True)
         try:

@@ -16,7 +16,7 @@ from minbert.config.task import Task
 from minbert.data.labels import LabelReader
 from minbert.data.readers import read_columns
 from minbert.data.rejects import BadRows, MissingValue, RejectedRow, count_reasons, is_missing
-from minbert.data.text_format import is_unicode
+from minbert.data.text_format import NOT_UTF8, is_unicode, not_utf8
 from minbert.errors import UserError
 
 
@@ -49,11 +49,19 @@ def read_dataset(path: Path, task: Task, *, labeled: bool = True, skip_bad_rows:
     """All rows of a file. Bad rows are an error that lists them, or are skipped and counted."""
     dataset, rejects = read_rows(path, task, labeled=labeled)
     if rejects and not skip_bad_rows:
+        check_encoding(path, rejects, len(dataset) + len(rejects))
         raise BadRows(rejects)
     dataset.skipped = sorted(dataset.skipped + rejects, key=lambda reject: reject.line)
     if not len(dataset):
         raise no_usable_rows(path, task, dataset.skipped)
     return dataset
+
+
+def check_encoding(path: Path, rejects: Sequence[RejectedRow], rows: int) -> None:
+    """UserError if most rows are in another encoding: then the file is wrong, not its rows."""
+    other = sum(NOT_UTF8 in reject.reason for reject in rejects)
+    if 2 * other > rows:
+        raise not_utf8(path, other, rows)
 
 
 def no_usable_rows(path: Path, task: Task, skipped: Sequence[RejectedRow]) -> UserError:
@@ -100,7 +108,7 @@ def row_of(line: int, values: list[Any] | str, columns: Sequence[str], id_column
     texts = [text_of(value, name) for value, name in zip(values, columns, strict=False)]
     identity = str(line) if values[-1] in (None, "") else str(values[-1])
     if not is_unicode(identity):
-        raise ValueError(f"'{id_column}' is not valid UTF-8")
+        raise ValueError(f"'{id_column}' {NOT_UTF8}")
     return texts, identity
 
 
@@ -112,5 +120,5 @@ def text_of(value: object, column: str) -> str:
     if "\x00" in value:
         raise ValueError(f"'{column}' has a NUL character")
     if not is_unicode(value):
-        raise ValueError(f"'{column}' is not valid UTF-8")
+        raise ValueError(f"'{column}' {NOT_UTF8}")
     return value

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from minbert.config.task import Task
 from minbert.data.dataset import Dataset
-from minbert.data.rejects import RejectedRow
+from minbert.data.rejects import RejectedRow, count_reasons, describe_reasons
 from minbert.data.text_keys import ExampleKey, example_keys
 from minbert.errors import UserError
 
@@ -59,8 +59,11 @@ def no_dev_rows(dataset: Dataset, task: Task) -> UserError:
             f"Check 'label' of task '{task.name}', or give it a dev file.",
         )
     reason = "no label has" if task.kind == "classify" else "there are not"
+    skipped = f"; {len(dataset.skipped):,} were skipped" if dataset.skipped else ""
+    if dataset.skipped:
+        skipped += f" ({describe_reasons(count_reasons(dataset.skipped))})"
     return UserError(
-        f"{dataset.path}: too few rows ({rows}) to use a fraction of {task.dev_split:g} as dev rows: "
+        f"{dataset.path}: too few rows ({rows}{skipped}) to use a fraction of {task.dev_split:g} as dev rows: "
         f"{reason} two different examples.",
         next_step,
     )

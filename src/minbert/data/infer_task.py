@@ -125,6 +125,7 @@ def infer_group(group: FileGroup, choice: ColumnChoice) -> FoundData:
             )
     if found.train.bad_rows:
         found.notes.append(f"{plural(found.train.bad_rows, 'row')} cannot be read")
+    found.warnings += [warning for profile in profiles.values() for warning in profile.row_warnings()]
     return found
 
 

@@ -10,12 +10,17 @@ import codecs
 import csv
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import BinaryIO
+
+from minbert.errors import UserError
 
 ENCODINGS = {"utf-8-sig": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252"}
 # how bytes that are not text in the encoding stay visible as lone surrogates, so that their rows are rejected
 BAD_BYTES = {"utf-8-sig": "surrogateescape", "utf-16": "surrogatepass", "cp1252": "strict"}
 DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
+NOT_UTF8 = "is not valid UTF-8"
+SAVE_AS_UTF8 = "Save the file with the encoding UTF-8."
 BLOCK_BYTES = 2**20
 # NUL, and the bytes that mean nothing in Windows-1252
 NOT_WINDOWS = re.compile(rb"[\x00\x81\x8d\x8f\x90\x9d]")
@@ -83,6 +88,11 @@ def describe_text(encoding: str, delimiter: str) -> str:
     """For example "semicolon-separated, Windows-1252"."""
     separated = f"{DELIMITERS.get(delimiter, repr(delimiter))}-separated, " if delimiter else ""
     return separated + ENCODINGS[encoding]
+
+
+def not_utf8(path: Path, bad: int, rows: int) -> UserError:
+    """The error about a file of which most rows are in another encoding."""
+    return UserError(f"{path}: this file is not UTF-8: {bad:,} of {rows:,} rows have other bytes.", SAVE_AS_UTF8)
 
 
 def is_unicode(text: str) -> bool:
