@@ -326,9 +326,9 @@ def test_files_of_one_task_belong_together(tmp_path: Path) -> None:
     assert task.settings["files"] == {"train": str(train), "dev": str(dev), "test": str(test)}
     # a label that only the dev file has is no bad row
     assert task.settings["labels"] == ["a", "b", "c"]
-    groups = group_files([Path(name) for name in ("a/train.csv", "b/train.csv", "a/validation-0.csv", "dev.csv")])
+    groups = group_files([Path(name) for name in ("a/train.csv", "b/train.csv", "a/validation-0.csv", "devices.csv")])
     assert [(group.stem, sorted(group.files)) for group in groups[:2]] == [("a", ["dev", "train"]), ("b", ["train"])]
-    assert groups[2].files == {"train": Path("dev.csv")}
+    assert groups[2].files == {"train": Path("devices.csv")}
     with pytest.raises(UserError, match="both the train file"):
         group_files([Path("x-train.csv"), Path("x-train.jsonl")])
     with pytest.raises(UserError, match="which file is learned from"):

@@ -42,6 +42,14 @@ def short_path(path: Path) -> str:
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
+def missing_file(path: Path) -> UserError:
+    """The error about a path that should be a file."""
+    if path.is_dir():
+        return UserError(f"{path}: a directory, not a file.", "Name a file in it.")
+    near = closest(path.name, (each.name for each in path.parent.iterdir())) if path.parent.is_dir() else ""
+    return UserError(f"{path}: no such file.", f"Did you mean {path.parent / near}?" if near else "")
+
+
 def closest(word: str, known: Iterable[str]) -> str:
     """The known word that was probably meant; else nothing."""
     known = list(known)

@@ -25,7 +25,23 @@ class CommandGroup(typer.core.TyperGroup):
         except Exception as wrong:
             if isinstance(getattr(wrong, "message", None), str):
                 wrong.message = wrong.message.replace("Value error, ", "")  # type: ignore[attr-defined]
+            if isinstance(getattr(wrong, "option_name", None), str):
+                explain_unknown_option(wrong)
             raise
+
+
+def explain_unknown_option(wrong: Any) -> None:
+    """--lr 3e-5 is a setting of a recipe: the message of click gets the --set that means it."""
+    from minbert.config.other_names import setting_path
+
+    path = setting_path(wrong.option_name.lstrip("-").replace("-", "_"), first_stage="")
+    options = {option for each in wrong.ctx.command.params for option in each.opts} if wrong.ctx else set()
+    if not path or "--set" not in options:
+        return
+    at = sys.argv.index(wrong.option_name) if wrong.option_name in sys.argv[:-1] else -1
+    value = sys.argv[at + 1] if at >= 0 and not sys.argv[at + 1].startswith("-") else "..."
+    wrong.possibilities = []
+    wrong.message = f"{wrong.message} Write --set {path}={value}"
 
 
 app = typer.Typer(

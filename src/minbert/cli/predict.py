@@ -66,7 +66,7 @@ def predict(
       minbert predict runs/demo sentiment --input reviews.csv --output predictions.parquet
       minbert predict runs/mail --tasks spam,topic --input mails.jsonl --output predictions.jsonl
     """
-    names = task_names(task, tasks)
+    names = task_names(run, task, tasks)
     texts = [each for each in (text, text2) if each is not None]
     check_texts_or_files(task, texts, input_, output, text_column)
     if input_ is None or output is None:
@@ -76,10 +76,18 @@ def predict(
         predict_whole_file(run, names, input_, output, flags)
 
 
-def task_names(task: str | None, tasks: str | None) -> list[str]:
+def task_names(run: Path, task: str | None, tasks: str | None) -> list[str]:
     if (task is None) == (tasks is None):
-        raise UserError("Name one task, or several with --tasks.", "For example: minbert predict RUN TASK TEXT")
+        known = names_of_tasks(run)
+        how = f"This model has {', '.join(known)}. " if known else ""
+        example = f"minbert predict {run} {known[0] if known else 'TASK'} TEXT"
+        raise UserError("Name one task, or several with --tasks.", f"{how}For example: {example}")
     return [name.strip() for name in (tasks or task or "").split(",")]
+
+
+def names_of_tasks(run: Path) -> list[str]:
+    """The names of a run's tasks, without loading its model; none if they are not known."""
+    return sorted(path.stem for path in (run / "tasks").glob("*.toml"))
 
 
 def chosen_tasks(predictor: "Predictor", names: list[str], texts: int) -> list[str]:
@@ -123,8 +131,8 @@ def predict_texts(run: Path, names: list[str], texts: list[str], precision: "Pre
     for task in tasks:
         expected = len(predictor.task(task).text)
         if len(texts) != expected:
-            raise UserError(f"Task '{task}' reads {plural(expected, 'text')}, not {len(texts)}.")
-    found = {task: with_label_keys(predictor.predict(task, [texts])[0]) for task in tasks}
+            raise wrong_number_of_texts(run, task, expected, len(texts))
+    found = {task: with_written_labels(predictor.predict(task, [texts])[0]) for task in tasks}
     # `all` names each task, however many there are
     by_task = len(tasks) > 1 or means_all(predictor, names)
     if as_json:
@@ -136,14 +144,22 @@ def predict_texts(run: Path, names: list[str], texts: list[str], precision: "Pre
         show_prediction(found[tasks[0]])
 
 
-def with_label_keys(prediction: "Prediction") -> "Prediction":
-    """With labels as files of predictions have them: texts."""
-    from minbert.config.task import Label, label_key
+def wrong_number_of_texts(run: Path, task: str, expected: int, given: int) -> UserError:
+    words = " ".join(['"..."'] * expected)
+    return UserError(
+        f"Task '{task}' reads {plural(expected, 'text')}, not {given}.",
+        f"Write {'both, each in quotes' if expected == 2 else 'it in quotes'}: minbert predict {run} {task} {words}",
+    )
 
-    if prediction.probabilities is None:
+
+def with_written_labels(prediction: "Prediction") -> "Prediction":
+    """With labels as files of predictions have them: texts."""
+    from minbert.config.task import Label, written_label
+
+    if prediction.probabilities is None or prediction.label is None:
         return prediction
-    probabilities: dict[Label, float] = {label_key(label): value for label, value in prediction.probabilities.items()}
-    return replace(prediction, label=label_key(prediction.label), probabilities=probabilities)
+    probabilities: dict[Label, float] = {written_label(label): p for label, p in prediction.probabilities.items()}
+    return replace(prediction, label=written_label(prediction.label), probabilities=probabilities)
 
 
 def prediction_fields(prediction: "Prediction") -> dict[str, Any]:

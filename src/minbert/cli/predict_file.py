@@ -126,6 +126,11 @@ def predict_to_end(bulk: "FilePrediction", skip_bad_rows: bool, as_json: bool) -
         done = watch_file(bulk)
     except MissingColumn as missing:
         raise UserError(missing.problem, f"{missing.next_step} {NAME_COLUMNS}") from None
+    if not done.rows:
+        bulk.output.unlink(missing_ok=True)
+        raise UserError(
+            f"{bulk.source}: a file without rows, so there is nothing to predict.", "Name a file with rows."
+        )
     show_file_counts(done, bulk.output, as_json)
     if done.rejected and not skip_bad_rows:
         raise typer.Exit(EXIT_WITH_REJECTS)

@@ -82,8 +82,11 @@ def with_settings_for_data(recipe: "Recipe", config: "BertConfig") -> "Recipe":
     tasks = recipe.read_tasks()
     try:
         tasks, train, _ = read_data(recipe, DEFAULT_SOURCE)
-    except UserError:
-        stderr.print(f"The data is not found: settings are chosen for {ASSUMED_ROWS:,} rows per task.", style="dim")
+    except UserError as wrong:
+        # the whole message is that of `minbert check`
+        why = escape_markup(wrong.problem.splitlines()[0])
+        stderr.print(f"The data cannot be read: {why}", style="dim")
+        stderr.print(f"So settings are chosen for {ASSUMED_ROWS:,} rows per task.", style="dim")
         return choose_settings(recipe, tasks, config)
     return choose_settings(recipe, tasks, config, {name: len(rows) for name, rows in train.items()})
 

@@ -1,11 +1,11 @@
 """recipes/x.toml -> Recipe. A recipe may extend another, and settings may be overridden."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from minbert.config.other_names import first_stage_path
+from minbert.config.other_names import first_stage_path, setting_path
 from minbert.config.overall_terms import flatten_overall
 from minbert.config.overrides import apply_override, extend_recipe, merge, tasks_as_table
 from minbert.config.recipe import Recipe, Stage, TaskPlan
@@ -15,6 +15,11 @@ from minbert.errors import UserError, closest, did_you_mean, short_path
 
 SHIPPED = Path(__file__).parent / "recipes"
 DATA_SUFFIXES = {".csv", ".tsv", ".txt", ".jsonl", ".json", ".ndjson", ".parquet", ".pq", ".xlsx", ".gz"}
+# files that hold rows, but not in a way that can be read
+UNREADABLE_SUFFIXES = {
+    *(".docx", ".doc", ".pdf", ".xls", ".ods", ".odt", ".rtf", ".pkl", ".pickle", ".arrow", ".feather", ".db"),
+    *(".sqlite", ".html", ".xml", ".yaml", ".yml", ".md", ".zip", ".h5", ".npy"),
+}
 # of a directory, in a message
 MOST_FILES = 5
 
@@ -46,6 +51,7 @@ def recipe_from(table: Mapping[str, Any], where: str) -> Recipe:
     # with stages, each of them has its own epochs
     left_out = {"table", "epochs"} if table.get("stages") else {"table"}
     known = [*(name for name in settings_of(Recipe) if name not in left_out), "defaults", "extends"]
+    check_settings_of_task(table, known, where)
     check_known(table, known, where, "the recipe", first_stage_path(table.get("stages")))
     settings = {name: value for name, value in table.items() if name != "defaults"}
     # a recipe that extends another removes a deviation by leaving its sentence empty
@@ -82,6 +88,18 @@ def read_plans(tasks: Any, defaults: Any, where: str) -> dict[str, TaskPlan]:
         check_settings_of_training(name, plan, where)
         plans[name] = fill_settings(TaskPlan, merge(defaults, plan), where, f"task '{name}'")
     return plans
+
+
+def check_settings_of_task(table: Mapping[str, Any], known: Collection[str], where: str) -> None:
+    """A recipe has no settings of one task, such as dev_split."""
+    tasks = tasks_as_table(table.get("tasks", {}))
+    first = next(iter(tasks), "TASK") if isinstance(tasks, dict) else "TASK"
+    for setting in table:
+        if setting not in known and setting in settings_of(Task) and not setting_path(setting):
+            raise UserError(
+                f"{where}: '{setting}' is a setting of a task, not of the recipe.",
+                f"Write it below [tasks.{first}.task] or in the task file, or --set tasks.{first}.task.{setting}=...",
+            )
 
 
 def check_settings_of_training(name: str, plan: Mapping[str, Any], where: str) -> None:
@@ -159,6 +177,11 @@ def find_recipe(spec: str, beside: Path | None = None) -> Path:
     if Path(spec).is_dir():
         raise directory_error(Path(spec))
     close = closest(spec, shipped_recipes())
+    if Path(spec).suffix.lower() in UNREADABLE_SUFFIXES:
+        raise UserError(
+            f"{spec}: neither a recipe nor a data file that can be read.",
+            f"Save it as one of these: {', '.join(sorted(DATA_SUFFIXES))}.",
+        )
     raise UserError(
         f"There is no recipe '{spec}'." + (f" Did you mean '{close}'?" if close else ""),
         "Name a file that ends in .toml, or one of the recipes that `minbert recipes` lists.",

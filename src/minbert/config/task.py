@@ -124,7 +124,7 @@ class Task:
     @property
     def label_texts(self) -> tuple[str, ...]:
         """The labels of a classify task as `labels` writes them."""
-        return tuple(value.strip() if isinstance(value, str) else label_key(value) for value in self.labels)
+        return tuple(written_label(value) for value in self.labels)
 
     def with_labels(self, labels: tuple[Label, ...]) -> "Task":
         return replace(self, labels=labels)
@@ -149,6 +149,11 @@ def label_key(value: object) -> str:
         return text.lower()
     whole = WHOLE_NUMBER.fullmatch(text)
     return text if whole is None else "0" if whole[1] == "-0" else whole[1]
+
+
+def written_label(value: Label) -> str:
+    """The text of a label as its file writes it: 0.0 where that is a text, and true, not Python's True."""
+    return value.strip() if isinstance(value, str) else label_key(value)
 
 
 def task_from(name: str, folder: Path, settings: Mapping[str, Any], where: str) -> Task:

@@ -11,6 +11,8 @@ from minbert.errors import UserError, closest
 FileRow = tuple[int, list[Any] | str]
 # of a file whose rows name their own columns: names kept for the message that a column is missing
 MAX_COLUMN_NAMES = 100
+# what to do about a file that cannot be opened
+DAMAGED = "It is damaged, cut off, or another kind of file: copy or export it again, or save it as csv."
 TOO_MANY_FIELDS = "fields where the header has"
 
 

@@ -31,7 +31,6 @@ def group_files(paths: Sequence[Path]) -> list[FileGroup]:
     groups: dict[tuple[Path, str], dict[SplitName, Path]] = {}
     for path in paths:
         stem, role = split_name(path)
-        # a file that is alone is learned from, whatever its name
         key = (path.parent, stem) if role else (path, stem)
         files = groups.setdefault(key, {})
         if (role or "train") in files:
@@ -40,14 +39,19 @@ def group_files(paths: Sequence[Path]) -> list[FileGroup]:
                 "Name one of them, or rename one of them.",
             )
         files[role or "train"] = path
-    return [whole_group(stem, files) for (_, stem), files in groups.items()]
+    return [whole_group(stem, files, alone=len(paths) == 1) for (_, stem), files in groups.items()]
 
 
-def whole_group(stem: str, files: dict[SplitName, Path]) -> FileGroup:
+def whole_group(stem: str, files: dict[SplitName, Path], alone: bool) -> FileGroup:
+    """`alone`: no other file is named, so this one is learned from, whatever its name."""
     if "train" not in files:
-        if len(files) > 1:
+        if not alone:
             names = " and ".join(str(path) for path in files.values())
-            raise UserError(f"{names}: which file is learned from?", "Name the file whose name ends in -train too.")
+            raise UserError(
+                f"{names}: which file is learned from?",
+                "Name the file of the same name that ends in -train too. A file of another task needs another name, "
+                "without dev or test at its end.",
+            )
         files = {"train": next(iter(files.values()))}
     return FileGroup(stem or files["train"].resolve().parent.name, files)
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from minbert.data.column_request import ColumnRequest, FileRow, check_columns
+from minbert.data.column_request import DAMAGED, ColumnRequest, FileRow, check_columns
 from minbert.errors import UserError
 
 # rows decoded at once, and bytes of a column read at once
@@ -28,7 +28,7 @@ def open_parquet(path: Path, bare: BinaryIO, gzipped: bool) -> Iterator[Any]:
             # without a buffer, a column of a whole row group is in memory at once
             yield pyarrow.parquet.ParquetFile(unzipped if gzipped else path, buffer_size=BUFFER)
         except (pyarrow.ArrowException, OSError) as wrong:
-            raise UserError(f"{path}: not a whole parquet file: {wrong}") from None
+            raise UserError(f"{path}: not a whole parquet file: {wrong}", DAMAGED) from None
 
 
 def parquet_names(fields: Any, prefix: str = "") -> list[str]:

@@ -16,7 +16,7 @@ from minbert.data.json_rows import field_names, json_file_rows, json_records
 from minbert.data.parquet_rows import open_parquet, parquet_names, parquet_rows
 from minbert.data.spreadsheet import open_sheet
 from minbert.data.text_format import BAD_BYTES, ENCODINGS, describe_text, find_encoding
-from minbert.errors import UserError
+from minbert.errors import UserError, missing_file
 
 FORMATS = ("csv", "tsv", "jsonl", "json", "parquet", "xlsx")
 # of a file whose rows name their own columns: rows that show which there are
@@ -54,7 +54,7 @@ class ColumnReader:
         self, path: Path, columns: Sequence[str], id_column: str, delimiter: str = "", *, exact: bool = False
     ) -> None:
         if not path.is_file():
-            raise UserError(f"{path}: no such file.")
+            raise missing_file(path)
         self.kind, self.gzipped = format_of(path)
         self.path = path
         self.columns = list(columns)

@@ -32,7 +32,8 @@ class DataSource:
             )
         for place in self.places(task, name):
             if place.is_file():
-                return place
+                # messages and run.json name it: without a detour through the folder of the task file
+                return place.resolve() if ".." in place.parts else place
         looked = " nor ".join(str(place) for place in self.places(task, name))
         raise UserError(
             f"Task '{task.name}': its {split} file is missing: there is no {looked}.",

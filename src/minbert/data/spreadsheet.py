@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from minbert.data.column_request import ColumnRequest, FileRow, empty_file_error
+from minbert.data.column_request import DAMAGED, ColumnRequest, FileRow, empty_file_error
 from minbert.errors import UserError
 
 
@@ -54,7 +54,7 @@ def open_sheet(path: Path, file: BinaryIO) -> Iterator[Sheet]:
             workbook = openpyxl.load_workbook(file, read_only=True, data_only=True)
     except Exception as wrong:
         # it may be any error of zipfile, of the XML parser, or of openpyxl
-        raise UserError(f"{path}: not a whole .xlsx file: {wrong}") from None
+        raise UserError(f"{path}: not a whole .xlsx file: {wrong}", DAMAGED) from None
     try:
         yield Sheet(path, workbook)
     finally:

