@@ -122,7 +122,7 @@ def test_standard_input_is_kept_beside_the_run(
 
 def test_mistakes_with_files_and_recipes_are_named(minbert: Minbert, files: Path, tiny: Path) -> None:
     refused(minbert("train", "gone.csv", "--out", "x"), "gone.csv: no such file")
-    refused(minbert("train", "reviews.csv", "baseline", "--out", "x"), "'baseline' is no data file", "--recipe")
+    refused(minbert("train", "reviews.csv", "baseline", "--out", "x"), "'baseline' is not a data file", "--recipe")
     refused(minbert("train", "baseline", "demo", "--out", "x"), "One recipe at a time", "minbert compare")
     refused(minbert("train", "baseline", "--label", "x", "--out", "x"), "Only data files have --label")
     refused(minbert("train", "reviews.csv", "--label", "starz", "--out", "x"), "Did you mean 'stars'?")
@@ -133,7 +133,7 @@ def test_mistakes_with_files_and_recipes_are_named(minbert: Minbert, files: Path
     (files / "outer.toml").write_text('[tasks.x]\ntask = "inner.toml"\n')
     (files / "inner.toml").write_text('extends = "baseline"\n')
     refused(minbert("train", "outer.toml", "--out", "x"), "is a recipe, not a task file")
-    refused(minbert("init", "outer.toml", "--out", "x"), "is no data file")
+    refused(minbert("init", "outer.toml", "--out", "x"), "is not a data file")
     assert not (files / "x").exists()
 
 

@@ -132,7 +132,7 @@ def test_what_was_chosen_is_said_before_training(tiny: Path, tmp_path: Path, min
     said = "\n".join(started.settings)
     # 400 and 320 rows in batches of 16: 9.5 and 10.6 passes are 237.2 and 212.1 steps, 56 in each of 8 parts. Of 56
     # steps, 2 % are 1, so 8 in all, of which 237.2 / 449.3 are 4.2
-    assert "sentiment: about 4 steps of 16 rows, 0.2 passes over 400 rows; pairing bi_encoder, head linear" in said
+    assert "sentiment: about 4 steps of 16 rows, 0.2 passes over 400 rows; head linear" in said
     assert "pairing cross_encoder, head linear" in said
     rate = LEARNING_RATE * WIDTH / 32
     assert f"learning rate {rate:.3g} (--set optimizer.learning_rate=...)" in said

@@ -30,6 +30,17 @@ class CommandGroup(typer.core.TyperGroup):
             raise
 
 
+class PlainCommand(typer.core.TyperCommand):
+    """A command whose help names no type for flags: they take no value."""
+
+    def get_params(self, ctx: Any) -> Any:
+        params = super().get_params(ctx)
+        for each in params:
+            if getattr(each, "is_flag", False):
+                each.metavar = ""
+        return params
+
+
 def explain_unknown_option(wrong: Any) -> None:
     """--lr 3e-5 is a setting of a recipe: the message of click gets the --set that means it."""
     from minbert.config.other_names import setting_path
@@ -90,7 +101,7 @@ def help_text(function: Callable[..., None]) -> str:
 
 for name, panel in COMMANDS.items():
     function: Callable[..., None] = getattr(importlib.import_module(f"minbert.cli.{name}"), name)
-    app.command(name, rich_help_panel=panel, help=help_text(function))(function)
+    app.command(name, cls=PlainCommand, rich_help_panel=panel, help=help_text(function))(function)
 
 
 def version(value: bool) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -14,10 +15,14 @@ from minbert.cli.options import (
     KeepNaOption,
     KindOption,
     LabelOption,
+    MetricOption,
     RecipeOrFilesArgument,
     SetOption,
     SkipBadRowsOption,
+    TaskLengthOption,
+    TaskNameOption,
     TextOption,
+    WithRecipeOption,
 )
 from minbert.errors import UserError
 from minbert.plural import plural
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from minbert.analysis.data_check import DataReport
+    from minbert.config.recipe import Recipe
     from minbert.runs.split_report import SplitReport
 
 
@@ -37,6 +43,10 @@ def check(
     label: LabelOption = None,
     kind: KindOption = None,
     keep_na: KeepNaOption = False,
+    task: TaskNameOption = None,
+    recipe: WithRecipeOption = None,
+    metric: MetricOption = None,
+    max_length: TaskLengthOption = None,
     data_root: DataRootOption = None,
     set_: SetOption = None,
     skip_bad_rows: SkipBadRowsOption = False,
@@ -52,24 +62,30 @@ def check(
       minbert check reviews.csv
       minbert check baseline --data-root data
     """
-    from minbert.analysis.data_check import check_recipe
-    from minbert.data.rejects import BadRows, group_by_reason
-    from minbert.data.source import DataSource
-
-    chosen = choose_recipe(given, DataFlags(text, label, kind, keep_na=keep_na), set_ or [], quiet=as_json)
-    try:
-        with stderr.status("reading and comparing all rows"):
-            report = check_recipe(chosen, DataSource(data_root, skip_bad_rows))
-    except BadRows as bad:
-        for line in group_by_reason(bad.rejects):
-            console.print(line, markup=False, soft_wrap=True)
-        raise UserError(f"{plural(len(set(bad.rejects)), 'bad row')}.", bad.next_step) from None
+    flags = DataFlags(text, label, kind, task, recipe, metric, max_length, keep_na)
+    chosen = choose_recipe(given, flags, set_ or [], quiet=as_json)
+    report = checked_data(chosen, data_root, skip_bad_rows)
     if as_json:
         typer.echo(json.dumps(asdict(report), indent=2))
     else:
         show_data_report(report)
     if report.wrong:
         raise typer.Exit(1)
+
+
+def checked_data(chosen: "Recipe", data_root: Path | None, skip_bad_rows: bool) -> "DataReport":
+    """The report; bad rows are listed, all of them, and are an error."""
+    from minbert.analysis.data_check import check_recipe
+    from minbert.data.rejects import BadRows, group_by_reason
+    from minbert.data.source import DataSource
+
+    try:
+        with stderr.status("reading and comparing all rows"):
+            return check_recipe(chosen, DataSource(data_root, skip_bad_rows))
+    except BadRows as bad:
+        for line in group_by_reason(bad.rejects):
+            console.print(line, markup=False, soft_wrap=True)
+        raise UserError(f"{plural(len(set(bad.rejects)), 'bad row')}.", bad.next_step) from None
 
 
 def show_data_report(report: "DataReport") -> None:
@@ -92,14 +108,22 @@ def show_data_report(report: "DataReport") -> None:
     console.print()
     for finding in report.findings:
         style = "bold red" if finding.severity == "wrong" else "yellow"
-        console.print(f"[{style}]{finding.severity}:[/] {escape_markup(finding.message)}")
+        show_wrapped(f"[{style}]{finding.severity}:[/] {escape_markup(finding.message)}")
     wrong = sum(finding.severity == "wrong" for finding in report.findings)
     verdict = "The recipe and its data are valid"
     if wrong:
-        verdict = (
-            f"{plural(wrong, 'finding')} above {'is' if wrong == 1 else 'are'} wrong: correct the data before training"
-        )
-    console.print(f"{verdict}. Training takes {report.steps:,} steps.")
+        verdict = f"{plural(wrong, 'problem')}, marked as wrong above: correct the data before training"
+    console.print(f"{verdict}. Training takes {plural(report.steps, 'step')}.")
+
+
+def show_wrapped(markup: str) -> None:
+    """A text in lines that break at words; a word that is longer than a line, such as a long name, stays whole."""
+    from rich.text import Text
+
+    from minbert.cli.text_table import wrapped
+
+    for line in wrapped(console, Text.from_markup(markup, emoji=False), console.options.max_width):
+        console.print(line, soft_wrap=True)
 
 
 def row_table(report: "DataReport") -> "Table":
@@ -163,11 +187,13 @@ def show_skipped(name: str, skipped: "Sequence[str]", most: int = 15) -> None:
 
 
 def show_shorter_lengths(splits: "Sequence[SplitReport]") -> None:
-    """A smaller max_length, where it is enough for all rows of a task."""
+    """A smaller max_length, where it is enough for all rows of a task. Below the default there is nothing to gain."""
+    from minbert.config.task import DEFAULT_MAX_LENGTH
+
     for task in dict.fromkeys(split.task for split in splits):
         own = [split for split in splits if split.task == task]
         limit, enough = own[0].max_length, max(split.suggested_max_length or split.max_length for split in own)
-        if enough < limit:
+        if DEFAULT_MAX_LENGTH <= enough < limit:
             console.print(f"--set tasks.{task}.max_length={enough} would be enough for {task}.")
 
 

@@ -75,7 +75,7 @@ def are_data_files(given: Sequence[str]) -> bool:
         return True
     if any(data):
         raise UserError(
-            f"'{given[data.index(False)]}' is no data file.",
+            f"'{given[data.index(False)]}' is not a data file.",
             "Name data files only; to train them with the settings of a recipe, use --recipe NAME.",
         )
     if len(given) > 1:
@@ -144,7 +144,7 @@ def show_found(found: "Sequence[FoundData]") -> None:
             rows = f"{plural(profile.rows, 'row')}, {escape_markup(profile.description)}"
             console.print(f"[bold]{where}[/] ({role}): {rows}", soft_wrap=True)
         for task in data.tasks:
-            console.print(f"  task [bold]{escape_markup(task.name)}[/]")
+            console.print(f"  task [bold]{escape_markup(task.name)}[/]", soft_wrap=True)
             for line in reason_lines(task):
                 console.print(f"    {escape_markup(line)}", soft_wrap=True)
         for warning in data.warnings:

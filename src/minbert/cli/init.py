@@ -13,6 +13,8 @@ from minbert.cli.options import (
     KeepNaOption,
     KindOption,
     LabelOption,
+    MetricOption,
+    TaskLengthOption,
     TaskNameOption,
     TextOption,
 )
@@ -22,10 +24,10 @@ if TYPE_CHECKING:
     from minbert.data.infer_task import FoundTask
 
 # what a task may have beside what was found
-TASK_SETTINGS = """\
-# metric = "{metric}"
-# max_length = 256          # tokens per example; `minbert check` shows how long the texts are
-"""
+TASK_SETTINGS = {
+    "metric": '# metric = "{metric}"',
+    "max_length": "# max_length = 256          # tokens per example; `minbert check` shows how long the texts are",
+}
 
 
 def init(
@@ -36,6 +38,8 @@ def init(
     kind: KindOption = None,
     keep_na: KeepNaOption = False,
     task: TaskNameOption = None,
+    metric: MetricOption = None,
+    max_length: TaskLengthOption = None,
     force: ForceOption = False,
 ) -> None:
     """Write a recipe and task files for your data files, without training.
@@ -46,10 +50,11 @@ def init(
     Example: minbert init reviews.csv --out stars
     """
     if not are_data_files(files):
-        raise UserError(f"'{files[0]}' is no data file.", "Name csv, tsv, jsonl, json, parquet or xlsx files.")
+        raise UserError(f"'{files[0]}' is not a data file.", "Name csv, tsv, jsonl, json, parquet or xlsx files.")
     if (out / "recipe.toml").exists() and not force:
         raise UserError(f"{out / 'recipe.toml'}: exists already.", "Name another --out, or replace it with --force.")
-    found = find_tasks(files, DataFlags(text, label, kind, task, keep_na=keep_na), out / "stdin")
+    flags = DataFlags(text, label, kind, task, metric=metric, max_length=max_length, keep_na=keep_na)
+    found = find_tasks(files, flags, out / "stdin")
     tasks = [each for data in found for each in data.tasks]
     written = {out / "tasks" / f"{each.name}.toml": task_toml(each, out / "tasks") for each in tasks}
     written[out / "recipe.toml"] = recipe_toml(tasks, out)
@@ -78,7 +83,12 @@ def task_toml(task: "FoundTask", folder: Path) -> str:
             lines.append(f"# {task.reasons[setting]}")
         lines.append(toml_line(setting, value))
     metrics = {"classify": "macro_f1", "score": "spearman"}
-    lines.append(TASK_SETTINGS.format(metric=metrics[task.settings["kind"]]))
+    lines += [
+        line.format(metric=metrics[task.settings["kind"]])
+        for setting, line in TASK_SETTINGS.items()
+        if setting not in task.settings
+    ]
+    lines.append("")
     files = {role: relative_path(Path(path), folder) for role, path in task.settings["files"].items()}
     lines.append("# relative to this file\n" + tomli_w.dumps({"files": files}).rstrip())
     if "dev" not in files:

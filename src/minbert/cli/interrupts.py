@@ -26,7 +26,8 @@ class StopSignal:
         if self.received is not None:
             sys.exit(128 + number)
         self.received = number
-        stderr.print("Stopping after this step to save everything. Press Ctrl-C again to stop at once.")
+        again = "Press Ctrl-C again" if number == signal.SIGINT else "Send the signal again"
+        stderr.print(f"Stopping after this step to save everything. {again} to stop at once.")
 
     @contextmanager
     def listening(self) -> Iterator[None]:

@@ -76,7 +76,7 @@ DataRootOption = Annotated[
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="Override a setting: --set optimizer.learning_rate=3e-5. Repeatable."
+        "--set", metavar="KEY=VALUE", help="Override a setting: --set epochs=3. Repeatable; `minbert show` lists all."
     ),
 ]
 SeedOption = Annotated[

@@ -57,8 +57,6 @@ class TrainingView:
         self.tokens = 0
         # steps that a resumed run had finished before
         self.done_before = 0
-        self.work = 0.0
-        self.rate = 0.0
         self.seconds = 0.0
         self.last = time.perf_counter()
 
@@ -81,13 +79,11 @@ class TrainingView:
             self.bar.console.print(f"    {line}", markup=False)
         for warning in event.warnings:
             self.bar.console.print("  [yellow]warning:[/] " + escape_markup(warning))
-        self.rate = event.rate
         count = sum(event.parameters.values())
-        self.bar.console.print(f"  {count / 1e6:.1f}M parameters, {event.steps:,} steps")
+        self.bar.console.print(f"  {count / 1e6:.1f}M parameters, {plural(event.steps, 'step')}")
 
     def step(self, event: "Step") -> None:
         self.tokens += event.tokens
-        self.work += event.flops
         self.seconds += time.perf_counter() - self.last
         for name, loss in event.losses.items():
             # a running mean: the losses of single batches vary too much to be read
@@ -104,10 +100,7 @@ class TrainingView:
             self.bar.console.print(f"  step {event.number:,}/{event.total:,}: {note}")
 
     def speed(self) -> str:
-        # the machine may have been busy while its peak was measured: no run is faster than its machine
-        self.rate = max(self.rate, self.work / self.seconds)
-        utilization = self.work / self.seconds / self.rate
-        return f"{self.tokens / self.seconds:,.0f} tokens/s, {utilization:.0%} of this machine's peak"
+        return f"{self.tokens / self.seconds:,.0f} tokens/s"
 
     def last_score(self, name: str) -> str:
         """The latest dev score of a task, shown after its loss."""

@@ -8,7 +8,7 @@ from minbert.data.column_names import names_id, names_label, names_score
 from minbert.data.column_profile import ColumnProfile, FileProfile
 from minbert.data.column_request import check_columns
 from minbert.data.label_errors import no_label_twice, not_numbers, one_label, several_labels
-from minbert.data.label_order import label_value, order_labels, score_range
+from minbert.data.label_order import USUAL_RANGES, label_value, order_labels, score_range
 from minbert.data.labels import as_number
 from minbert.data.odd_values import odd_values, odd_values_error
 from minbert.data.unclear_columns import unclear_columns
@@ -122,6 +122,16 @@ def is_scale(column: ColumnProfile) -> bool:
     )
 
 
+def range_reason(column: ColumnProfile, low: float, high: float) -> str:
+    """The values, and why the range is wider."""
+    values = f"the values go from {column.low:g} to {column.high:g}"
+    if (low, high) == (column.low, column.high):
+        return values
+    if (low, high) in USUAL_RANGES:
+        return f"{values}, and {low:g} to {high:g} is the smallest usual scale with them"
+    return f"{values}, rounded outwards"
+
+
 def label_settings(found: FileProfile, column: ColumnProfile, kind: Kind) -> tuple[dict[str, Any], str]:
     """`labels` or `range` of a task, and the reason."""
     if holds_several(column):
@@ -131,7 +141,7 @@ def label_settings(found: FileProfile, column: ColumnProfile, kind: Kind) -> tup
         if column.numbers <= column.filled / 2:
             raise not_numbers(found, column)
         low, high = score_range(column.low, column.high)
-        return {"range": [low, high]}, f"the values go from {column.low:g} to {column.high:g}"
+        return {"range": [low, high]}, range_reason(column, low, high)
     if column.distinct == 1:
         raise one_label(found, column)
     if column.overflow or not 2 <= column.distinct <= MOST_CLASSES:

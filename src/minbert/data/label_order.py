@@ -67,6 +67,7 @@ def score_range(low: float, high: float) -> tuple[float, float]:
         return min(fitting, key=lambda ends: ends[1] - ends[0])
     step = 10.0 ** math.floor(math.log10(high - low)) if high > low else 1.0
     if high - low < 2 * step:
-        step /= 5
+        # -3 to 100 become -5 to 100
+        step /= 20
     digits = max(0, -math.floor(math.log10(step)))
     return round(math.floor(low / step) * step, digits), round(math.ceil(high / step) * step, digits)

@@ -65,6 +65,7 @@ def examine_data(ready: Prepared) -> ExaminedData:
         train, *others = (reports[split, name] for split in splits if (split, name) in reports)
         classes, held_out = task.kind == "classify", task.files.dev is None
         findings += train_findings(train, classes)
+        findings += length_findings(ready, name)
         for other in others:
             findings += scored_findings(other, classes, held_out and other.split == "dev")
         # texts of the other rows are only worth a word if they are unlike the training texts
@@ -119,6 +120,15 @@ def train_findings(found: SplitReport, classes: bool) -> Iterator[Finding]:
             f"{name}: {found.skipped:,} of {found.rows + found.skipped:,} training rows are skipped: "
             f"{describe_reasons(found.skip_reasons)}",
         )
+
+
+def length_findings(ready: Prepared, name: str) -> Iterator[Finding]:
+    """A max_length that the backbone cannot read."""
+    asked = ready.recipe.tasks[name].max_length or ready.tasks[name].max_length
+    limit = ready.model.task(name).max_length
+    if asked is not None and asked > limit:
+        message = f"max_length {asked:,} is more than the backbone reads: at most {limit} tokens of each row are read"
+        yield Finding("warning", name, f"{name}: {message}")
 
 
 def scored_findings(found: SplitReport, classes: bool, held_out: bool) -> Iterator[Finding]:

@@ -25,8 +25,7 @@ from minbert.runs.finish import FinalScores, finish
 from minbert.runs.fit import Fit, StopRequest
 from minbert.runs.leaked_scores import scores_without_leaks
 from minbert.runs.time_plan import TimeLimit, TimePlan, plan_time
-from minbert.training.auto import explain_settings
-from minbert.training.auto_length import explain_lengths
+from minbert.training.explained_choices import explain_choices, explain_chosen_lengths
 from minbert.training.prepare import Prepared, prepare
 
 EVERY_TEN_MINUTES = CheckpointInterval()
@@ -190,10 +189,13 @@ def chosen_for(recipe: Recipe, ready: Prepared) -> tuple[str, ...]:
     """What was chosen for a recipe without stages."""
     if recipe.stages:
         return ()
-    rows = {name: len(split.dataset) for name, split in ready.train.items()}
+    rows = {name: (len(split.dataset), len(ready.dev[name].dataset)) for name, split in ready.train.items()}
     limits = {name: ready.model.task(name).max_length for name in rows}
     truncated = {name: float(split.encoded.truncated.mean()) for name, split in ready.train.items()}
-    return (*explain_settings(ready.recipe, rows), *explain_lengths(limits, truncated))
+    return (
+        *explain_choices(ready.recipe, recipe.table, ready.tasks, rows),
+        *explain_chosen_lengths(recipe.table, recipe.read_tasks(), limits, truncated),
+    )
 
 
 def started_event(ready: Prepared, done: int = 0, notes: tuple[str, ...] = ()) -> Started:
