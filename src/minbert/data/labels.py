@@ -26,13 +26,13 @@ class LabelReader:
         once = {value for value, labels in Counter(values).items() if labels == 1}
         # programs write 01 as 1, and 0.5 as 0.50: the same label, unless another one is that number too
         self.by_value = {value: i for i, value in enumerate(values) if value is not None and value in once}
-        self.na_values = {value.strip().lower() for value in task.na_values}
+        self.na_values = {label_key(value).lower() for value in task.na_values}
 
     def __call__(self, value: object) -> float:
         if is_missing(value):
             raise MissingValue(f"'{self.task.label}' is empty")
-        if isinstance(value, str) and value.strip().lower() in self.na_values:
-            raise MissingValue(f"'{self.task.label}' is {value.strip()}")
+        if self.na_values and label_key(value).lower() in self.na_values:
+            raise MissingValue(f"'{self.task.label}' is {str(value).strip()}")
         if isinstance(value, float) and math.isnan(value):
             raise MissingValue(f"'{self.task.label}' is nan, not a {'label' if self.number else 'number'}")
         return self.class_number(value) if self.task.kind == "classify" else self.score(value)

@@ -16,6 +16,7 @@ from minbert.python.choices import Choices
 from minbert.python.options import as_overrides, budget_seconds, run_path, shows_progress
 from minbert.python.run import Run
 from minbert.python.run_data import RunData, find_data
+from minbert.python.user_warning import warn_user
 from minbert.python.watching import show_scores, train_to_finish, worded_events
 from minbert.python.wording import in_python, python_words
 from minbert.runs.directory import check_new_directory
@@ -71,8 +72,10 @@ def train(
 
 def finish_planned(planned: "PlannedTraining", shown: bool) -> Run:
     if shown:
-        with console.worded(in_python):
-            show_found(planned.found)
+        with console.worded(planned.in_words):
+            show_found(planned.found, planned.stored.written)
+    else:
+        planned.warn()
     with python_words(planned.stored.in_words):
         finished = train_to_finish(planned.events, planned.out, shown)
     if shown:
@@ -105,6 +108,7 @@ def train_events(
     overrides = as_overrides(settings, backbone=backbone, seed=seed)
     options = StartOptions(force, strict, skip_bad_rows, budget)
     planned = plan_training(data, out, Choices(text, label, kind, keep_na), recipe, overrides, options)
+    planned.warn()
     with python_words(planned.stored.in_words):
         events = worded_events(planned.events())
         return remaining_events(next(events), events, planned.stored)
@@ -150,6 +154,15 @@ class PlannedTraining:
     found: list[FoundData]
     stored: RunData
     options: StartOptions
+
+    def in_words(self, message: str) -> str:
+        return in_python(self.stored.in_words(message))
+
+    def warn(self) -> None:
+        """What is probably a mistake in the data, as warnings of Python."""
+        for data in self.found:
+            for warning in data.warnings:
+                warn_user(self.in_words(warning))
 
     def events(self, stop_requested: StopRequest = never_stop) -> Iterator[Event]:
         try:
