@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,47 @@ def test_without_a_bar_problems_of_the_data_are_warnings(tmp_path: Path, tiny: P
     assert any("'my task/x' becomes 'my_task_x'" in each for each in said)
     # they point here, not into minbert
     assert all(Path(each.filename) == Path(train.__code__.co_filename) for each in caught)
+
+
+def test_skipped_rows_are_said_once_in_the_rows_that_were_given(tmp_path: Path, tiny: Path) -> None:
+    rows = [*ROWS, *({"review": f"a book {i}", "stars": None} for i in range(6))]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        train({"s": rows}, tmp_path / "run", tiny)
+    assert [each for each in map(str, (each.message for each in caught)) if "skipped" in each] == [
+        "s: 6 of 46 rows are skipped: 'stars' is empty"
+    ]
+
+
+def test_a_model_that_is_worse_than_a_control_is_a_warning(tmp_path: Path, tiny: Path) -> None:
+    """Texts that say nothing: the model is no better than the most frequent label."""
+    rows = [{"review": f"film number {i}", "stars": int(i * 7 % 10 < 3)} for i in range(60)]
+    with pytest.warns(
+        UserWarning, match=r"^s does not beat the constant answer.* \(accuracy 0\.\d+\)\. \d+ dev rows ca"
+    ):
+        run = train({"s": rows}, tmp_path / "run", tiny)
+    assert run.outcomes["s"].not_beaten and "not_beaten=('the constant answer'" in repr(run.outcomes["s"])
+    assert run.outcomes["s"].is_worse
+    # a control without any error cannot be beaten, only reached
+    assert not replace(run.outcomes["s"], value=1.0, probe=1.0).is_worse
+
+
+def test_a_warning_is_shown_once_for_each_line_whoever_changes_the_filters() -> None:
+    from minbert.python.user_warning import warn_user
+
+    def said(action: Any) -> int:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter(action)
+            for _ in range(3):
+                with warnings.catch_warnings():
+                    # whoever changes a filter makes Python forget what it has shown
+                    warnings.filterwarnings("ignore", "something else")
+                warn_user(f"{action}: a text of its own")
+        return len(caught)
+
+    assert said("default") == 1 and said("always") == 3 and said("ignore") == 0
+    with pytest.raises(UserWarning):
+        said("error")
 
 
 def test_long_texts_are_not_cut_in_silence(tmp_path: Path, tiny: Path) -> None:

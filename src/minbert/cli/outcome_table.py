@@ -48,9 +48,9 @@ def show_task_outcomes(outcomes: "Mapping[str, TaskOutcome]", overall: float) ->
 
 def outcome_advice(outcome: "TaskOutcome") -> str:
     """What to do about a task that does not clearly beat its controls."""
-    from minbert.data.metrics import direction
+    from minbert.data.metrics import best_value
 
-    best = 0.0 if direction(outcome.metric) < 0 else 1.0
+    best = best_value(outcome.metric)
     if any(abs(other - best) < 1e-9 for other in outcome.controls.values()):
         return (
             f"{plural(outcome.rows, 'dev row')} cannot tell, because a control is right on all: measure on harder ones."

@@ -4,7 +4,6 @@ import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,13 @@ from minbert.data.source import DataSource
 from minbert.errors import UserError
 from minbert.inference.predictor import Prediction, Predictor, load_predictor
 from minbert.python.run_data import RunData
+from minbert.python.run_table import run_table
 from minbert.python.user_warning import warn_user
 from minbert.python.wording import python_words
 from minbert.runs.directory import dev_rows, read_run
 from minbert.runs.events import Scores
 from minbert.runs.outcomes import TaskOutcome
 from minbert.runs.scoring import Scoring
-
-COLUMNS = ("task", "metric", "constant", "untrained", "this model", "95 % interval", "dev rows")
 
 
 class Run:
@@ -109,11 +107,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         """For notebooks: each task next to its controls."""
-        rows = [html_cells(name, each) for name, each in self.outcomes.items()]
-        body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-        head = "".join(f"<th>{escape(column)}</th>" for column in COLUMNS)
-        caption = f"<p>Run <code>{escape(str(self.path))}</code>, {escape(self.state)}</p>"
-        return f"{caption}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if rows else caption
+        return run_table(self.path, self.state, self.outcomes)
 
 
 def labeled_data_of(data: Any, tasks: Collection[str]) -> dict[str, Any]:
@@ -126,10 +120,3 @@ def labeled_data_of(data: Any, tasks: Collection[str]) -> dict[str, Any]:
         f"evaluate: give the rows of each task as {{task: rows}}; this run has the tasks {', '.join(tasks)}.",
         f'For example: run.evaluate({{"{next(iter(tasks))}": rows}})',
     )
-
-
-def html_cells(name: str, outcome: TaskOutcome) -> list[str]:
-    controls = ["" if score is None else f"{score:.3f}" for score in (outcome.constant, outcome.probe)]
-    beaten = f" (does not beat {' and '.join(outcome.not_beaten)})" if outcome.not_beaten else ""
-    interval = f"{outcome.low:.3f} to {outcome.high:.3f}"
-    return [name, outcome.metric, *controls, f"{outcome.value:.3f}{beaten}", interval, f"{outcome.rows:,}"]

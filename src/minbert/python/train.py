@@ -77,7 +77,7 @@ def finish_planned(planned: "PlannedTraining", shown: bool) -> Run:
     else:
         planned.warn()
     with python_words(planned.stored.in_words):
-        finished = train_to_finish(planned.events, planned.out, shown)
+        finished = train_to_finish(planned.events, planned.out, shown, planned.in_words)
     if shown:
         show_scores(finished)
     return Run(planned.out)
@@ -110,7 +110,7 @@ def train_events(
     planned = plan_training(data, out, Choices(text, label, kind, keep_na), recipe, overrides, options)
     planned.warn()
     with python_words(planned.stored.in_words):
-        events = worded_events(planned.events())
+        events = worded_events(planned.events(), planned.in_words)
         return remaining_events(next(events), events, planned.stored)
 
 

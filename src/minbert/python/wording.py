@@ -19,7 +19,7 @@ SENTENCES = {
     r"minbert resume (?:'([^']*)'|(\S+))": r'minbert.resume("\1\2")',
     r"`minbert evaluate (\S+)` shows its scores": r'minbert.Run("\1").scores has its scores',
     r"`minbert predict --input`": "run.predict",
-    r"; `minbert check` lists (them( all)?|all rows)": "",
+    r"; `minbert check` (lists (them( all)?|all rows)|finds problems in those that there are)": "",
     r"Name the folder that holds \S+, with --data-root FOLDER or the variable MINBERT_DATA\.": (
         'Put it back there, or give rows: run.evaluate({"TASK": rows})'
     ),

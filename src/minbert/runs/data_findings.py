@@ -28,6 +28,8 @@ class Finding:
     severity: Literal["wrong", "warning"]
     task: str
     message: str
+    # what is learned, what is left out, how far the scores can be trusted, and what the encoder sees of the texts
+    about: Literal["labels", "skipped rows", "scores", "texts"] = "labels"
 
 
 @dataclass(frozen=True)
@@ -57,11 +59,12 @@ def examine_data(ready: Prepared) -> ExaminedData:
         {name: keys["dev", name] for name in scored},
         {name: ready.dev[name].dataset for name in scored},
     )
-    findings = [Finding("wrong", name, leaks.sentence(name)) for name in leaks.counts]
+    findings = [Finding("wrong", name, leaks.sentence(name), "scores") for name in leaks.counts]
     for train, dev in zip(reports[::2], reports[1::2], strict=True):
         classes = ready.tasks[train.task].kind == "classify"
         held_out = ready.tasks[train.task].files.dev is None
-        findings += [*train_findings(train, classes), *dev_findings(dev, classes, held_out)]
+        findings += [*train_findings(train, classes), *skip_findings(train, dev.rows if held_out else 0)]
+        findings += dev_findings(dev, classes, held_out)
         # dev texts are only worth a word if they are unlike the training texts
         findings += list(text_findings(train)) or list(text_findings(dev))
     return ExaminedData(reports, leaks, sorted(findings, key=lambda finding: finding.severity != "wrong"))
@@ -89,12 +92,18 @@ def train_findings(found: SplitReport, classes: bool) -> Iterator[Finding]:
             f"{name}: {found.contradictions:,} training rows ({share:.1%}) have the same texts as a row with another "
             f"{'label' if classes else 'score'}",
         )
-    if found.skipped > MANY_SKIPPED * (found.rows + found.skipped):
+
+
+def skip_findings(found: SplitReport, held_out: int) -> Iterator[Finding]:
+    """`held_out`: training rows that became dev rows."""
+    given = found.rows + held_out + found.skipped
+    if found.skipped > MANY_SKIPPED * given:
         yield Finding(
             "warning",
-            name,
-            f"{name}: {found.skipped:,} of {found.rows + found.skipped:,} training rows are skipped: "
+            found.task,
+            f"{found.task}: {found.skipped:,} of {given:,} training rows are skipped: "
             f"{describe_reasons(found.skip_reasons)}",
+            "skipped rows",
         )
 
 
@@ -102,15 +111,19 @@ def dev_findings(found: SplitReport, classes: bool, held_out: bool) -> Iterator[
     """`held_out`: the dev rows are split off the training file."""
     name = found.task
     if found.rows < FEW_DEV_ROWS:
-        yield Finding("warning", name, f"{name}: only {plural(found.rows, 'dev row')}, so its scores are rough")
+        yield Finding(
+            "warning", name, f"{name}: only {plural(found.rows, 'dev row')}, so its scores are rough", "scores"
+        )
     if found.constant:
         what = "label" if classes else "score"
-        yield Finding("warning", name, f"{name}: all dev rows have the same {what}, so its scores mean little")
+        yield Finding(
+            "warning", name, f"{name}: all dev rows have the same {what}, so its scores mean little", "scores"
+        )
     elif classes:
         missing = [label for label, count in found.labels.items() if not count]
         if missing:
             why = ", too rare to hold out a row of each" if held_out else ""
-            yield Finding("warning", name, f"{name}: no dev row has {label_list(missing)}{why}")
+            yield Finding("warning", name, f"{name}: no dev row has {label_list(missing)}{why}", "scores")
 
 
 def text_findings(found: SplitReport) -> Iterator[Finding]:
@@ -124,6 +137,7 @@ def text_findings(found: SplitReport) -> Iterator[Finding]:
             f"{found.task}: the tokenizer does not know {found.unknown_tokens:.0%} of the tokens ([UNK]), and in "
             f"{found.unknown_rows:,} of {found.rows:,} {rows} at least half: choose a backbone for this language, "
             "such as --set backbone=bert-multilingual (`minbert models`)",
+            "texts",
         )
     if found.truncated > MANY_TRUNCATED * found.rows:
         higher = found.suggested_max_length
@@ -136,6 +150,7 @@ def text_findings(found: SplitReport) -> Iterator[Finding]:
                 if higher
                 else "tokens, the most that the backbone reads"
             ),
+            "texts",
         )
 
 

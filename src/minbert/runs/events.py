@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from minbert.runs.data_findings import Finding
 from minbert.runs.outcomes import TaskOutcome
 from minbert.training.loop import Step
 
@@ -29,6 +30,8 @@ class Started:
     settings: tuple[str, ...] = ()
     # task: why rows are skipped, and how many for each reason
     skip_reasons: dict[str, dict[str, int]] = field(default_factory=dict)
+    # the warnings, and what each of them is about
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True)

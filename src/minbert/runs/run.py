@@ -129,7 +129,7 @@ def run_to_end(
     began = time.monotonic()
     out = fit.out
     try:
-        yield replace(begin, warnings=tuple(fit.examined.warnings))
+        yield replace(begin, warnings=tuple(fit.examined.warnings), findings=tuple(fit.examined.findings))
         stopped_early = yield from fit.go(profile, controls)
         final = yield from finish(fit, source)
     except BaseException as wrong:
