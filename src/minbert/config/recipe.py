@@ -184,7 +184,7 @@ class Selection:
 
     # "best": the model with the best overall score on the dev rows; "last": that of the last epoch
     keep: Literal["best", "last"] = "best"
-    # end the run after this many evaluations in a row without a better one
+    # end the run after this many evaluations in a row without a better one, and at once if none can be better
     patience: int | None = None
     # how many dev rows of a task are measured in training; left out: all
     eval_rows: int | None = None

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy.typing as npt
 
+from minbert.config.task import label_key
+from minbert.data.text_format import is_unicode
 from minbert.data.text_keys import ExampleKey, example_keys
 from minbert.errors import UserError
 from minbert.python.target import plain
@@ -36,6 +38,18 @@ def fit_rows(columns: Sequence[list[str]], labels: Sequence[Any], kind: str) -> 
         )
     names = [*text_names(columns), ONLY_TASK]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, labels, strict=True)]
+
+
+def label_settings_of(classes: npt.NDArray[Any]) -> dict[str, Any]:
+    """The classes as the labels of a task; as numbers with names, if files cannot tell the classes apart."""
+    labels = [plain(each) for each in classes]
+    keys = [label_key(each) for each in labels]
+    plain_types = all(isinstance(each, str | int | float) for each in labels)
+    if plain_types and len(set(keys)) == len(keys) and all(key and is_unicode(key) for key in keys):
+        return {"labels": labels}
+    names = [str(each) for each in labels]
+    named = {"label_names": names} if all(names) and len(set(names)) == len(names) else {}
+    return {"labels": list(range(len(labels))), **named}
 
 
 def class_weights(given: Any, classes: npt.NDArray[Any]) -> dict[str, Any]:

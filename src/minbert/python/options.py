@@ -1,7 +1,7 @@
 """Python values -> overrides of a recipe."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,28 @@ def as_overrides(settings: Mapping[str, Any] | None, **named: Any) -> list[str]:
         )
     given = {name: value for name, value in named.items() if value is not None}
     return [f"{path}={override_value(value)}" for path, value in {**given, **(settings or {})}.items()]
+
+
+def refuse_twice(settings: Any, paths: Mapping[str, Sequence[str]]) -> None:
+    """`paths`: the settings that each given parameter writes, or others that write the same."""
+    for name, written in paths.items():
+        for path, value in settings.items() if isinstance(settings, Mapping) else ():
+            inside = [own.removeprefix(f"{path}.") for own in written if own.startswith(f"{path}.")]
+            if path in written or (isinstance(value, Mapping) and any(key in value for key in inside)):
+                raise UserError(
+                    f"{name} is given twice: as a parameter, and by settings[{path!r}].", "Give one of them."
+                )
+
+
+def check_number(name: str, value: Any, what: str, *, above: float, whole: bool = False, example: float) -> None:
+    """A parameter that is a number, or None; `what`: the numbers it may be, in words."""
+    if value is None:
+        return
+    allowed = (int, np.integer) if whole else (int, float, np.number)
+    if isinstance(value, bool) or not isinstance(value, allowed) or not above < value < float("inf"):
+        raise UserError(
+            f"{name} is {what}, not {value!r:.80}.", f"For example: {name}={example:g}; leave it out for the default."
+        )
 
 
 def override_value(value: Any) -> str:
@@ -75,4 +97,5 @@ def seed_of(random_state: Any) -> int:
         return int(random_state.randint(2**31 - 1))
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
         raise UserError(f"random_state is a number, a generator or None, not {random_state!r:.80}.", "Give an integer.")
+    check_number("random_state", random_state, "a whole number of at least 0", above=-1, whole=True, example=0)
     return int(random_state)

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from minbert.config.task import Task
+from minbert.config.task import Task, task_from
 from minbert.data.dataset import Dataset, read_dataset
 from minbert.data.rejects import count_reasons, describe_reasons
 from minbert.data.source import DataSource
@@ -49,10 +49,14 @@ class Run:
     def outcomes(self) -> dict[str, TaskOutcome]:
         """Each task's main metric, its 95 % interval and its controls."""
         fields = TaskOutcome.__dataclass_fields__
-        return {
+        outcomes = {
             name: TaskOutcome(**{key: value for key, value in each.items() if key in fields})
             for name, each in self.about.get("outcomes", {}).items()
         }
+        return {name: with_own_labels(each, self._task_settings(name)) for name, each in outcomes.items()}
+
+    def _task_settings(self, name: str) -> Any:
+        return self.about.get("recipe", {}).get("tasks", {}).get(name, {}).get("task")
 
     @cached_property
     def model(self) -> Predictor:
@@ -108,6 +112,16 @@ class Run:
     def _repr_html_(self) -> str:
         """For notebooks: each task next to its controls."""
         return run_table(self.path, self.state, self.outcomes)
+
+
+def with_own_labels(outcome: TaskOutcome, task: Any) -> TaskOutcome:
+    """The outcome with labels of the type that they have in the data, as predictions have them; JSON has only texts."""
+    if not isinstance(outcome.constant_answer, dict) or not isinstance(task, Mapping):
+        return outcome
+    made = task_from("", Path(), task, "the run")
+    own = dict(zip(made.label_texts, made.label_names or made.labels, strict=True))
+    answer = {own.get(text, text): share for text, share in outcome.constant_answer.items()}
+    return replace(outcome, constant_answer=answer)
 
 
 def labeled_data_of(data: Any, tasks: Collection[str]) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from minbert.runs.events import Finished, Started
 def data_warnings(event: Started) -> list[str]:
     """What is wrong with the data; rows that are skipped are said once, however many they are."""
     found = [finding.message for finding in event.findings if finding.about != "skipped rows"]
-    return [*found, *(skipped_rows(event, name) for name, count in event.skipped.items() if count)]
+    return [*found, *(skip_warning(event, name) for name, count in event.skipped.items() if count)]
 
 
-def skipped_rows(event: Started, name: str) -> str:
+def skip_warning(event: Started, name: str) -> str:
     count = event.skipped[name]
     given, reasons = sum(event.rows[name]) + count, describe_reasons(event.skip_reasons.get(name, {}))
     return f"{name}: {count:,} of {given:,} rows {'is' if count == 1 else 'are'} skipped: {reasons}"

@@ -38,7 +38,8 @@ class FinalScores:
 def finish(fit: Fit, source: DataSource) -> Generator[Event, None, FinalScores]:
     """Calibrate the kept model, and score it on all dev rows and on the test files."""
     ready, out = fit.ready, fit.out
-    draw_curves(out)
+    if fit.curves:
+        draw_curves(out)
     model, _ = load_model(out, ready.recipe.precision)
     calibrate(fit, model)
     (out / "predictions").mkdir(exist_ok=True)

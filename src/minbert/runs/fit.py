@@ -12,7 +12,7 @@ from typing import Any
 
 from minbert.config.task import Files
 from minbert.data.batch import Batch
-from minbert.data.overall_score import overall
+from minbert.data.overall_score import is_perfect, overall
 from minbert.inference.saved_model import save_model
 from minbert.runs.checkpoint import Checkpoint, CheckpointInterval, save_checkpoint
 from minbert.runs.controls import Controls, ControlScores
@@ -45,16 +45,21 @@ class Fit:
         stop_requested: StopRequest,
         files: Mapping[str, Files],
         limit: TimeLimit | None = None,
+        curves: bool = True,
     ) -> None:
-        """`files`: each task's files as its settings name them, which the saved model repeats."""
+        """`files`: each task's files as its settings name them, which the saved model repeats. `curves`: whether to
+        write curves.png and events for TensorBoard."""
         self.ready = ready
         self.out = out
         self.every = every
         self.stop_requested = stop_requested
         self.files = files
         self.limit = limit
+        self.curves = curves
         self.loop = Loop(ready.model, ready.setup)
         self.best: float | None = None
+        # whether the best model makes no error on the rows that choose
+        self.perfect = False
         # after which step the kept model was saved; None: it is the untrained backbone with linear heads
         self.kept_step: int | None = None
         # evaluations in a row without a better one
@@ -97,6 +102,12 @@ class Fit:
         return self.waited != self.ready.recipe.selection.patience
 
     @property
+    def cannot_improve(self) -> bool:
+        """Whether a recipe that stops early has a model that no later one can replace."""
+        selection = self.ready.recipe.selection
+        return self.perfect and selection.keep == "best" and selection.patience is not None
+
+    @property
     def out_of_time(self) -> bool:
         return self.limit is not None and self.limit.is_reached()
 
@@ -105,7 +116,7 @@ class Fit:
         """Whether the best model so far is the result. A time limit leaves at least one step, and one evaluation."""
         if self.loop.done == self.ready.setup.steps or not self.patient:
             return True
-        return self.loop.done > 0 and self.best is not None and self.out_of_time
+        return self.loop.done > 0 and self.best is not None and (self.out_of_time or self.cannot_improve)
 
     def go(self, profile: bool = False, controls: bool = False) -> Generator[Event, None, bool]:
         """Train to the end. Returns whether it stopped before the last step: nothing improved, or the time was up.
@@ -117,7 +128,7 @@ class Fit:
             if self.ready.recipe.selection.untrained:
                 yield from self.keep_untrained(fits)
             yield from self.start_heads(fits)
-        log = MetricsLog(self.out, self.loop.done, measured=not self.unmeasured)
+        log = MetricsLog(self.out, self.loop.done, measured=not self.unmeasured, tensorboard=self.curves)
         with closing(log), closing(StepProfiler(self.out)) if profile else nullcontext() as profiler:
             while True:
                 if self.unmeasured:
@@ -234,6 +245,7 @@ class Fit:
         self.waited = 0 if better or self.loop.done == 0 else self.waited + 1
         if better:
             self.best = -math.inf if math.isnan(value) else value
+            self.perfect = is_perfect(scores, self.ready.tasks, self.ready.recipe.overall)
         return better
 
     def measure(self, scoring: Scoring) -> Generator[Event, None, Scores]:
@@ -261,6 +273,7 @@ class Fit:
             "loop": self.loop.state(),
             # as text: JSON has no infinity
             "best": None if self.best is None else repr(float(self.best)),
+            "perfect": self.perfect,
             "kept_step": self.kept_step,
             "waited": self.waited,
             "unmeasured": self.unmeasured,
@@ -277,7 +290,7 @@ class Fit:
         self.ready.model.load_state_dict(checkpoint.weights)
         self.loop.restore(state["loop"])
         self.best = None if state["best"] is None else float(state["best"])
-        self.kept_step = state["kept_step"]
+        self.perfect, self.kept_step = state["perfect"], state["kept_step"]
         self.waited, self.unmeasured = state["waited"], state["unmeasured"]
         self.seconds, self.memory, self.task_seconds = state["seconds"], state["memory"], state["task_seconds"]
         if self.limit is not None:

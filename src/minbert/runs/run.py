@@ -51,13 +51,14 @@ def start_run(
     stop_requested: StopRequest = never_stop,
     command: str = "",
     own_files: Collection[Path] = (),
+    curves: bool = True,
 ) -> Iterator[Event]:
     """Train a recipe into a run directory. A user's error stops before the directory is created or touched.
 
     `stop_requested` is called after each step: if it returns a signal's number, everything is saved and Stopped raised.
     `command`: the command line that started the run, for run.json. `strict`: refuse dev rows that are training rows.
     `own_files`: data files that were written into the directory for this run. `budget`: seconds for the whole run;
-    training is shortened so that everything fits.
+    training is shortened so that everything fits. `curves`: whether to write curves.png and events for TensorBoard.
     """
     began = time.monotonic()
     directory.check_new_directory(out, force, own_files)
@@ -71,10 +72,10 @@ def start_run(
     directory.create_run(out, about, force, own_files)
     with directory.lock_run(out):
         directory.write_recipe(out, ready)
-        fit = Fit(ready, out, every, stop_requested, {name: task.files for name, task in ready.tasks.items()}, limit)
-        begin = replace(
-            started_event(ready, notes=budget_notes(ready, limit, whole)), settings=chosen_for(recipe, ready)
-        )
+        files = {name: task.files for name, task in ready.tasks.items()}
+        fit = Fit(ready, out, every, stop_requested, files, limit, curves)
+        notes = budget_notes(ready, limit, whole)
+        begin = replace(started_event(ready, notes=notes), settings=chosen_for(recipe, ready))
         yield from run_to_end(fit, about, begin, source, profile, controls)
 
 
@@ -143,7 +144,7 @@ def run_to_end(
     # of a resumed run: since it was resumed
     result = finished_result(fit, final) | leak_record(fit.examined.leaks, final.without_leaks)
     result |= {"seconds": round(time.monotonic() - began, 1)}
-    out_of_time = stopped_early and fit.patient
+    out_of_time = stopped_early and fit.patient and not fit.cannot_improve
     if fit.limit is not None:
         result |= {"used_seconds": round(fit.limit.used(), 1), "out_of_time": out_of_time}
     write_json(out / "run.json", about | result)
