@@ -126,7 +126,7 @@ def set_metric(tasks: "Sequence[FoundTask]", metric: str | None) -> None:
     if not fitting:
         kinds = dict.fromkeys(task.settings["kind"] for task in tasks)
         known = "; ".join(f"kind {kind}: {', '.join(TASK_METRICS[kind])}" for kind in kinds)
-        raise UserError(f"--metric {metric}: no task of these files has this metric.", f"Choose one of: {known}.")
+        raise UserError(f"--metric {metric}: no task has this metric.", f"Choose one of: {known}.")
     for task in fitting:
         task.settings["metric"], task.reasons["metric"] = metric, "named by --metric"
 

@@ -19,6 +19,7 @@ RESERVED_NAMES = {
     # the key that distinguishes techniques from other tables: see merge
     "name": "in recipes, it is a setting",
     "all": "`predict RUN all` means all tasks",
+    "overall": "it is the score of all tasks together",
 }
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from minbert.config.task import Task, label_key
 from minbert.data.rejects import MissingValue, is_missing
+from minbert.errors import cut_text, short_repr
 
 DECIMAL_COMMA = re.compile(r"[+-]?(0,\d+|\d+,(\d{1,2}|\d{4,}))")
 # 1,000 may be a thousand or 1.000
@@ -39,12 +40,14 @@ class LabelReader:
 
     def class_number(self, value: object) -> int:
         if isinstance(value, list):
-            raise ValueError(f"'{self.task.label}' is a list of labels, {value!r:.80}: a row has one")
+            raise ValueError(f"'{self.task.label}' is a list of labels, {short_repr(value)}: a row has one")
         number = as_number(value)
         found = self.number.get(label_key(value), None if number is None else self.by_value.get(number))
         if found is None:
             known = ", ".join(self.task.label_texts)
-            raise ValueError(f"'{self.task.label}' is {value!r:.80}, not one of the labels {known:.200}")
+            raise ValueError(
+                f"'{self.task.label}' is {short_repr(value)}, not one of the labels {cut_text(known, 200)}"
+            )
         return found
 
     def score(self, value: object) -> float:
@@ -53,7 +56,7 @@ class LabelReader:
         if math.isnan(score):
             unclear = isinstance(value, str) and THOUSANDS_COMMA.fullmatch(value.strip())
             why = "which may be a thousand or a decimal comma" if unclear else "not a number"
-            raise ValueError(f"'{self.task.label}' is {value!r:.80}, {why}")
+            raise ValueError(f"'{self.task.label}' is {short_repr(value)}, {why}")
         if not low <= score <= high:
             raise ValueError(f"'{self.task.label}' is {score}, outside the range {low:g} to {high:g}")
         return score

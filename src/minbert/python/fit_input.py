@@ -9,7 +9,7 @@ import numpy.typing as npt
 from minbert.config.task import label_key
 from minbert.data.text_format import is_unicode
 from minbert.data.text_keys import ExampleKey, example_keys
-from minbert.errors import UserError
+from minbert.errors import UserError, short_repr
 from minbert.python.target import plain
 
 # the only task, and its label column
@@ -61,7 +61,7 @@ def class_weights(given: Any, classes: npt.NDArray[Any]) -> dict[str, Any]:
     known = [plain(each) for each in classes]
     if not isinstance(given, Mapping) or not set(given) <= set(known):
         raise UserError(
-            f"class_weight is None, 'balanced' or {{class: weight}} with classes of y, not {given!r:.80}.",
+            f"class_weight is None, 'balanced' or {{class: weight}} with classes of y, not {short_repr(given)}.",
             f"The classes are {', '.join(map(repr, known[:8]))}{', ...' * (len(known) > 8)}.",
         )
     return {"class_weights": [float(given.get(each, 1.0)) for each in known]}

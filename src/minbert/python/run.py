@@ -64,10 +64,10 @@ class Run:
         with python_words():
             return load_predictor(self.path)
 
-    def predict(self, task: str, texts: Any) -> list[Prediction]:
-        """One prediction per text, or per (text, text) pair where the task compares two.
+    def predict(self, task: Any = None, texts: Any = None) -> list[Prediction]:
+        """One prediction per text, or per (text, text) pair where the task compares two: run.predict(task, texts).
 
-        task: the name of the task.
+        task: its name; of a run with one task, it may be left out: run.predict(texts).
         texts: a list, an array or a Series; or a DataFrame or Dataset, of which the task's columns are read.
         """
         return self.model.predict(task, texts)

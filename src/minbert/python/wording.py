@@ -31,6 +31,7 @@ SENTENCES = {
     r"--label (\S+) --label \.\.\.": r'label=["\1", ...]',
     r"(name another column) with --(text|label)": r"\1 with `\2`",
     r"(Name another column) with --(text|label)": r"\1 with `\2`",
+    r"--metric (\S+): no task": r'metric="\1": no task',
     r"with --recipe NAME": 'with recipe="NAME"',
 }
 
@@ -81,6 +82,7 @@ def python_words(reword: Callable[[str], str] = str, words: Callable[[str], str]
         in_memory = reword(error.problem)
         next_step = error.next_step
         if in_memory != error.problem:
+            in_memory = in_memory.replace(" (JSON, UTF-8)", "")
             next_step = re.sub(r" It was read as [^.]*\.", "", next_step.replace("The file has the", "It has the"))
         problem, next_step = words(in_memory), words(next_step)
         if re.search(", rows? ", problem) and in_memory != error.problem:
