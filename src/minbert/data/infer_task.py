@@ -157,7 +157,7 @@ def infer_task(
     if what == "classify" and (alike := same_but_case(more["labels"])):
         found.warnings.append(
             f"{label}: labels that differ only in case are different labels ({alike}). If they mean the same, write "
-            "them in the same way in the file"
+            "them in the same way"
         )
     if not choice.keep_na and (words := [key for key in values.counts if key in ("NA", "None")]):
         found.notes.append(f"{label}: {', '.join(words)} is read as a label; if it means that there is none, empty it")

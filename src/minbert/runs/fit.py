@@ -290,7 +290,7 @@ class Fit:
         self.ready.model.load_state_dict(checkpoint.weights)
         self.loop.restore(state["loop"])
         self.best = None if state["best"] is None else float(state["best"])
-        self.perfect, self.kept_step = state["perfect"], state["kept_step"]
+        self.perfect, self.kept_step = bool(state.get("perfect")), state["kept_step"]
         self.waited, self.unmeasured = state["waited"], state["unmeasured"]
         self.seconds, self.memory, self.task_seconds = state["seconds"], state["memory"], state["task_seconds"]
         if self.limit is not None:

@@ -142,7 +142,8 @@ def explain_settings(recipe: Recipe, rows: Mapping[str, int]) -> list[str]:
         "  (--set tasks.TASK.batch_size=..., tasks.TASK.pairing=..., tasks.TASK.head=...)",
         f"{total:,} steps in all (--set epochs=...)",
         f"{parts} evaluations on {scored} dev rows of each task (--set selection.eval_rows=...)",
-        f"stops after {selection.patience} evaluations without a better score (--set selection.patience=...)",
+        f"stops after {selection.patience} evaluations without a better score, or when none can be better "
+        "(--set selection.patience=...)",
         f"learning rate {recipe.optimizer.learning_rate:.3g} (--set optimizer.learning_rate=...)",
         f"learning rate of heads {recipe.optimizer.head_learning_rate:.3g} (--set optimizer.head_learning_rate=...)",
         *(["the mean of the last weights is kept (--set weight_averaging=...)"] if recipe.weight_averaging else []),
