@@ -129,7 +129,7 @@ def test_what_was_chosen_is_said_before_training(tiny: Path, tmp_path: Path, min
     started = next(iter(start_run(recipe_from(table, "x.toml"), tmp_path / "run")))
     assert isinstance(started, Started)
     said = "\n".join(started.settings)
-    # 400 and 320 rows in batches of 16: 9.5 and 10.6 passes are 237.2 and 212.1 steps, 56 in each of 8 parts. Of 56
+    # 400 and 320 rows in batches of 16: 9.5 and 10.6 passes are 237.2 and 212.1 steps, 57 in each of 8 parts. Of 57
     # steps, 2 % are 1, so 8 in all, of which 237.2 / 449.3 are 4.2
     assert "sentiment: about 4 steps of 16 rows, 0.2 passes over 400 rows; pairing bi_encoder, head linear" in said
     assert "pairing cross_encoder, head linear" in said
@@ -160,7 +160,7 @@ def test_epochs_are_passes_over_the_rows(rows: int, epochs: float, steps: int) -
 def test_training_is_cut_into_equal_parts(steps: int) -> None:
     parts = evaluations(steps)
     assert min(steps, EVALUATIONS) // 2 < parts <= EVALUATIONS
-    assert abs(parts * round(steps / parts) - steps) <= max(1, 0.06 * steps)
+    assert 0 <= parts * -(-steps // parts) - steps <= max(1, 0.08 * steps)
 
 
 def test_the_documented_rules_are_those_of_the_program() -> None:

@@ -224,17 +224,18 @@ class Fit:
         return gradient_cosines(gradients)
 
     def judge(self, scores: Scores) -> bool:
-        """Whether these scores are the best so far."""
+        """Whether these scores are the best so far. Of two equal ones the later is: it was trained for longer."""
         value = overall(scores, self.ready.tasks, self.ready.recipe.overall)
         if not scores:
             # nothing to score: the last model is the best
             value = float(self.loop.done)
         # the first is kept whatever it scores, even if that is not a number
-        better = bool(self.best is None or value > self.best)
-        self.waited = 0 if better or self.loop.done == 0 else self.waited + 1
-        if better:
+        higher = bool(self.best is None or value > self.best)
+        kept = higher or value == self.best
+        self.waited = 0 if higher or self.loop.done == 0 else self.waited + 1
+        if higher:
             self.best = -math.inf if math.isnan(value) else value
-        return better
+        return kept
 
     def measure(self, scoring: Scoring) -> Generator[Event, None, Scores]:
         for event in scoring:

@@ -64,7 +64,9 @@ def start_run(
     ready = prepare(recipe, source)
     if strict:
         refuse_leaks(examine_data(ready).leaks)
-    limit = None if budget is None else TimeLimit(plan_time(ready, source, budget, began, controls), began)
+    limit = None
+    if budget is not None:
+        limit = TimeLimit(plan_time(ready, source, budget, began, controls, recipe.selection.patience), began)
     whole = ready.setup.steps
     ready = ready if limit is None else limit.plan.shorten(ready)
     about = directory.run_metadata(ready, source, command) | {"measures_controls": controls} | budget_record(limit)

@@ -23,6 +23,8 @@ ASSUMED_ROWS = 1000
 # passes over a task of 1,000 rows; small tasks get more passes than large ones: N^-EXPONENT
 PASSES, FEWEST_PASSES, MOST_PASSES, EXPONENT = 6.0, 2.0, 25.0, 0.5
 EVALUATIONS = 8
+# of all steps, for parts of equal length
+MOST_EXTRA = 0.02
 AUTO_PATIENCE = 5
 SCORED_ROWS = 1000
 # the learning rate of a backbone of width 384; wider ones need smaller steps
@@ -80,7 +82,7 @@ def auto_table(
         "stages": [
             {
                 "epochs": parts,
-                "steps_per_epoch": round(steps / parts),
+                "steps_per_epoch": -(-steps // parts),
                 "sampler": {"name": "fixed", "weights": {name: float(f"{each:.4g}") for name, each in batches.items()}},
             }
         ],
@@ -123,9 +125,12 @@ def passes(rows: int) -> float:
 
 
 def evaluations(steps: int) -> int:
-    """How many parts of equal length come closest to this many steps: EVALUATIONS, or a few less."""
+    """How many parts of equal length these steps have: EVALUATIONS, or fewer if that would be many steps more."""
     most = min(EVALUATIONS, steps)
-    return min(range(most, most // 2, -1), key=lambda parts: abs(parts * round(steps / parts) - steps))
+    extra = {parts: -steps % parts for parts in range(most, most // 2, -1)}
+    return next(
+        (parts for parts, more in extra.items() if more <= MOST_EXTRA * steps), min(extra, key=extra.__getitem__)
+    )
 
 
 def explain_settings(recipe: Recipe, rows: Mapping[str, int]) -> list[str]:
@@ -150,7 +155,11 @@ def explain_settings(recipe: Recipe, rows: Mapping[str, int]) -> list[str]:
         "  (--set tasks.TASK.batch_size=..., tasks.TASK.pairing=..., tasks.TASK.head=...)",
         f"{total:,} steps in all (--set epochs=...)",
         f"{parts} evaluations on {scored} dev rows of each task (--set selection.eval_rows=...)",
-        f"stops after {selection.patience} evaluations without a better score (--set selection.patience=...)",
+        *(
+            [f"stops after {selection.patience} evaluations without a better score (--set selection.patience=...)"]
+            if selection.patience
+            else []
+        ),
         f"learning rate {recipe.optimizer.learning_rate:.3g} (--set optimizer.learning_rate=...)",
         f"learning rate of heads {recipe.optimizer.head_learning_rate:.3g} (--set optimizer.head_learning_rate=...)",
         *(["the mean of the last weights is kept (--set weight_averaging=...)"] if recipe.weight_averaging else []),
