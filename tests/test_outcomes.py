@@ -28,6 +28,7 @@ from minbert.training.auto import (
     EXPONENT,
     FEWEST_PASSES,
     LEARNING_RATE,
+    MOST_EXTRA,
     MOST_PASSES,
     PASSES,
     SCORED_ROWS,
@@ -160,7 +161,7 @@ def test_epochs_are_passes_over_the_rows(rows: int, epochs: float, steps: int) -
 def test_training_is_cut_into_equal_parts(steps: int) -> None:
     parts = evaluations(steps)
     assert min(steps, EVALUATIONS) // 2 < parts <= EVALUATIONS
-    assert 0 <= parts * -(-steps // parts) - steps <= max(1, 0.08 * steps)
+    assert 0 <= parts * -(-steps // parts) - steps <= max(3, MOST_EXTRA * steps)
 
 
 def test_the_documented_rules_are_those_of_the_program() -> None:

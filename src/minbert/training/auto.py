@@ -128,9 +128,8 @@ def evaluations(steps: int) -> int:
     """How many parts of equal length these steps have: EVALUATIONS, or fewer if that would be many steps more."""
     most = min(EVALUATIONS, steps)
     extra = {parts: -steps % parts for parts in range(most, most // 2, -1)}
-    return next(
-        (parts for parts, more in extra.items() if more <= MOST_EXTRA * steps), min(extra, key=extra.__getitem__)
-    )
+    few = (parts for parts, more in extra.items() if more <= MOST_EXTRA * steps)
+    return next(few, min(extra, key=extra.__getitem__))
 
 
 def explain_settings(recipe: Recipe, rows: Mapping[str, int]) -> list[str]:
