@@ -15,7 +15,7 @@ from minbert.model.heads.linear import LinearHead
 from minbert.runs.controls import probe_predictions
 from minbert.runs.untrained import CONTROL_PLAN
 from minbert.training.auto import choose_settings, passes
-from minbert.training.linear_probe import batch_features, set_head, set_prior
+from minbert.training.linear_probe import batch_features, fit_head, set_head, set_prior
 from minbert.training.prepare import outline
 from minbert.training.probe_fit import LinearFit, fit_logistic, fit_ridge
 from tests.test_model import TEXTS, answers, model_of
@@ -96,6 +96,35 @@ def test_a_head_predicts_what_the_fit_says(name: str, tmp_path: Path) -> None:
     assert answers(model, name, tmp_path).numpy() == pytest.approx(fit.predict(found_NF), abs=1e-4)
     # |u-v|, u*v and their cosine; the vector itself of single texts
     assert head.features.width == (2 * 32 + 1 if part.task.paired else 32)
+
+
+@pytest.mark.parametrize("name", ["same", "alike"])
+def test_a_head_can_start_at_the_cosine(name: str, tmp_path: Path) -> None:
+    """Only the weight of the cosine and the bias are fitted; those of the joined texts' vector stay random."""
+    head: dict[str, Any] = {"name": "linear", "features": ["cos", "x"]}
+    model = model_of(**{name: TaskPlan(pairing="combined", head=head, head_init="cosine")}).eval()
+    part = model.task(name)
+    assert isinstance(part.head, LinearHead)
+    before_OF = part.head.output.weight.detach().clone()
+    encoded = encode_texts(tiny_tokenizer(tmp_path), TEXTS, part.layout, 32)
+    labels_N = np.array([0.0, 1.0, 3.0]) if part.task.kind == "score" else np.array([0, 1, 0])
+    assert [*fit_head(model, name, encoded, labels_N)][-1] == 1
+    assert torch.equal(part.head.output.weight[:, 1:], before_OF[:, 1:])
+    cosine_NF = batch_features(model, name, encoded.pack(np.arange(3)))[name].detach().numpy()[:, :1]
+    fit = (
+        fit_ridge(cosine_NF, labels_N, [1]) if part.task.kind == "score" else fit_logistic(cosine_NF, labels_N, 2, [1])
+    )
+    expected_O = fit.weight_OF[:, 0] if len(fit.weight_OF) == len(before_OF) else np.diff(fit.weight_OF[:, 0])
+    assert part.head.output.weight[:, 0].detach().numpy() == pytest.approx(expected_O, rel=1e-4)
+
+
+def test_a_head_without_the_cosine_starts_at_the_prior(tmp_path: Path) -> None:
+    model = model_of(mood=TaskPlan(head_init="cosine")).eval()
+    encoded = encode_texts(tiny_tokenizer(tmp_path), TEXTS[:1], model.task("mood").layout, 32)
+    assert [*fit_head(model, "mood", encoded, np.array([0, 1, 1]))]
+    other = model_of(mood=TaskPlan())
+    set_prior(other.task("mood"), np.array([0, 1, 1]))
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), other.parameters(), strict=True))
 
 
 def test_probe_predictions_are_probabilities_or_scores_within_the_range() -> None:

@@ -25,7 +25,15 @@ from minbert.runs.scoring import Scoring, fixed_sample, main_metrics, scoring_of
 from minbert.runs.time_plan import TimeLimit
 from minbert.runs.untrained import splits_for, untrained_model
 from minbert.training.gradient_conflict import GradientCosines, gradient_cosines, gradient_of, in_batches
-from minbert.training.linear_probe import PROBE_ROWS, can_be_probed, fit_head, reads_plain_mean, set_head, set_prior
+from minbert.training.linear_probe import (
+    FITTED,
+    PROBE_ROWS,
+    can_be_probed,
+    fit_head,
+    reads_plain_mean,
+    set_head,
+    set_prior,
+)
 from minbert.training.loop import Loop, Step
 from minbert.training.prepare import Prepared, Split
 from minbert.training.probe_fit import LinearFit
@@ -165,13 +173,13 @@ class Fit:
         """
         ready = self.ready
         able = {name: ready.recipe.tasks[name].head_init for name in ready.tasks if can_be_probed(ready.model, name)}
-        probed = [name for name, start in able.items() if start == "linear_probe"]
+        probed = [name for name, start in able.items() if start in FITTED]
         for name, start in able.items():
             if start == "prior":
                 set_prior(ready.model.task(name), ready.train[name].dataset.labels)
         for number, name in enumerate(probed):
             split, part = ready.train[name], ready.model.task(name)
-            if name in known and reads_plain_mean(part):
+            if name in known and able[name] == "linear_probe" and reads_plain_mean(part):
                 set_head(part.head, known[name])
                 continue
             assert split.dataset.labels is not None

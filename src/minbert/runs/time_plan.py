@@ -20,7 +20,7 @@ from minbert.runs.controls import CONTROL_TRAIN_ROWS, control_dev_rows
 from minbert.runs.labeled_tests import read_test_rows
 from minbert.runs.scoring import CALIBRATION_ROWS, fixed_sample
 from minbert.training.draw_costs import DrawKind, count_draws, draw_seconds, largest_fraction, time_draws
-from minbert.training.linear_probe import PROBE_ROWS, can_be_probed, reads_plain_mean
+from minbert.training.linear_probe import FITTED, PROBE_ROWS, can_be_probed, reads_plain_mean
 from minbert.training.loop import Loop
 from minbert.training.prepare import Prepared
 from minbert.training.stages import StagePlan, plan_stages
@@ -117,7 +117,7 @@ class RunCosts:
 
     def probed(self, name: str) -> bool:
         """Whether the head of a task starts at a fit on the frozen encoder's vectors."""
-        wanted = self.ready.recipe.tasks[name].head_init == "linear_probe"
+        wanted = self.ready.recipe.tasks[name].head_init in FITTED
         return wanted and can_be_probed(self.ready.model, name)
 
     def evaluation(self, rows: int | None) -> float:
