@@ -7,16 +7,18 @@ import numpy as np
 import pytest
 import torch
 
+from minbert.config.loading import recipe_from
 from minbert.config.recipe import TaskPlan
 from minbert.data.batch import encode_texts
 from minbert.data.metrics import log_loss, pearson
+from minbert.encoder.bert import BertConfig
 from minbert.inference.calibration import fit_temperature, fit_threshold, with_temperature
 from minbert.model.heads.linear import LinearHead
 from minbert.runs.controls import probe_predictions
 from minbert.runs.untrained import CONTROL_PLAN
 from minbert.training.auto import choose_settings, passes
 from minbert.training.linear_probe import batch_features, fit_head, set_head, set_prior
-from minbert.training.prepare import outline
+from minbert.training.prepare import outline, prepare
 from minbert.training.probe_fit import LinearFit, fit_logistic, fit_ridge
 from tests.test_model import TEXTS, answers, model_of
 from tests.tiny import tiny_tokenizer
@@ -138,14 +140,14 @@ def test_probe_predictions_are_probabilities_or_scores_within_the_range() -> Non
 
 
 def test_small_tasks_are_seen_more_often_and_get_their_share() -> None:
-    assert passes(100) > passes(1000) > passes(10_000) > 0
+    task = model_of(mood=TaskPlan()).task("mood").task
+    assert passes(100, task) > passes(1000, task) > passes(10_000, task) > 0
     # a task of 100 rows next to 50,000: at least one step in a hundred
-    seen = {rows: passes(rows) * rows for rows in (100, 50_000)}
+    seen = {rows: passes(rows, task) * rows for rows in (100, 50_000)}
     assert seen[100] / sum(seen.values()) > 0.01
 
 
 def test_what_the_user_writes_wins(tiny: Path) -> None:
-    from minbert.config.loading import recipe_from
     from minbert.encoder.pretrained import read_config
 
     table = {
@@ -159,10 +161,32 @@ def test_what_the_user_writes_wins(tiny: Path) -> None:
     chosen = choose_settings(recipe, recipe.read_tasks(), config, {"sentiment": 100, "paraphrase": 1000})
     assert chosen.optimizer.learning_rate == 0.5 and chosen.tasks["sentiment"].head_init == "prior"
     assert {plan.batch_size for plan in chosen.tasks.values()} == {7}
-    assert (chosen.tasks["paraphrase"].pairing, chosen.tasks["paraphrase"].pooling) == ("cross_encoder", "cls")
+    assert (chosen.tasks["paraphrase"].pairing, chosen.tasks["paraphrase"].pooling) == ("combined", "cls")
     assert chosen.tasks["sentiment"].pooling == "mean"
     assert chosen.stages and choose_settings(chosen, {}, config) is chosen
-    assert outline(recipe, recipe.read_tasks(), config).counts()["paraphrase"] == 2 * 32 + 2
+    assert outline(recipe, recipe.read_tasks(), config).counts()["paraphrase"] == 2 * (1 + 32) + 2
+
+
+@pytest.mark.parametrize(
+    ("pairing", "features"),
+    [
+        ("combined", ["cos", "x"]),
+        ("bi_encoder", ["|u-v|", "u*v", "cos"]),
+        ({"name": "cross_attention", "dropout": 0.1}, ["|u-v|", "u*v", "cos"]),
+        ("cross_encoder", None),
+    ],
+)
+def test_the_head_fits_the_pairing_that_the_user_writes(tiny: Path, pairing: Any, features: list[str] | None) -> None:
+    tasks = {"paraphrase": {"task": "demo/paraphrase", "pairing": pairing}}
+    ready = prepare(recipe_from({"backbone": str(tiny), "tasks": tasks}, "x.toml"))
+    head = ready.recipe.tasks["paraphrase"].head
+    assert isinstance(head, dict) and head.get("features") == features
+
+
+def test_a_backbone_that_cannot_tell_two_texts_apart_reads_them_separately(tiny: Path) -> None:
+    recipe = recipe_from({"backbone": str(tiny), "tasks": {"paraphrase": {"task": "demo/paraphrase"}}}, "x.toml")
+    chosen = choose_settings(recipe, recipe.read_tasks(), BertConfig(type_vocab_size=1))
+    assert chosen.tasks["paraphrase"].pairing == "bi_encoder"
 
 
 def test_a_recipe_with_stages_stays_as_it_is(tiny: Path) -> None:
