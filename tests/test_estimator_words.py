@@ -1,6 +1,5 @@
 """What users of an estimator read and write: its own parameters and labels, and warnings that matter to them."""
 
-import json
 import re
 import sys
 import warnings
@@ -150,14 +149,3 @@ def test_a_run_that_is_thrown_away_has_no_curves(tiny: Path, tmp_path: Path, mon
     assert not (path / "curves.png").exists() and not (path / "events").exists()
     kept = made(minbert.Classifier, tiny, out=tmp_path / "run").fit(TEXTS, MOODS).run_.path
     assert (kept / "curves.png").is_file() and (kept / "events").is_dir()
-
-
-def test_training_ends_when_the_dev_score_cannot_get_better(tiny: Path, tmp_path: Path) -> None:
-    """The dev rows are easy: the model is right on all of them long before its patience ends."""
-    settings = {"selection.patience": 50, "stages": [{"epochs": 40, "steps_per_epoch": 2}]}
-    classifier = minbert.Classifier(backbone=tiny, learning_rate=0.003, settings=settings, out=tmp_path / "run")
-    run = classifier.fit(TEXTS, MOODS).run_
-    lines = [json.loads(line) for line in (run.path / "metrics.jsonl").read_text().splitlines()]
-    overall = [line["overall"] for line in lines if "overall" in line]
-    assert overall[-1] == 1.0 and overall.count(1.0) == 1 and len(overall) < 40
-    assert run.about["kept_step"] == lines[-1]["step"]

@@ -35,7 +35,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1, help="of each process, for every system")
     parser.add_argument("--data-root", type=Path, default=ROOT.parent / "shared/data", help="the folder of the data")
     parser.add_argument("--backbone", type=Path, help=f"model folder; default: that of the package {PACKAGE}")
-    parser.add_argument("--out", type=Path, help="folder of the cut data and of running systems; default: build/quality")
+    parser.add_argument(
+        "--out", type=Path, help="folder of the cut data and of what is running; default: build/quality"
+    )
     parser.add_argument("--results", type=Path, help="folder of the results; default: bench/quality/results")
     parser.add_argument("--page", type=Path, help="default: docs/quality.md, and build/quality-quick.md for --quick")
     parser.add_argument("--only-page", action="store_true", help="write the page from earlier results")

@@ -141,14 +141,10 @@ def train_to_end(out: Path, begin: "Callable[..., Iterator[Event]]", checkpoints
 
 def show_finished(out: Path, finished: "Finished") -> None:
     """The scores, and an example of `minbert predict`."""
-    from minbert.data.metrics import best_value
     from minbert.runs.directory import read_run
 
-    perfect = all(each.value == best_value(each.metric) for each in finished.outcomes.values())
     if finished.out_of_time:
         console.print("Stopped early: the time was up. The best model so far is kept.")
-    elif finished.stopped_early and perfect:
-        console.print("Stopped early: the dev score cannot get better.")
     elif finished.stopped_early:
         console.print("Stopped early: the dev score no longer improved.")
     if finished.outcomes and not finished.kept_step:

@@ -51,9 +51,9 @@ class TaskPlan:
     pairing: Spec = "cross_encoder"
     pooling: Spec = "mean"
     head: Spec = "linear"
-    # how a linear head starts. prior: from the label frequencies or the mean score; linear_probe: fitted on the vectors
-    # of the frozen encoder
-    head_init: Literal["random", "prior", "linear_probe"] = "random"
+    # how a linear head starts. prior: from the label frequencies or the mean score; cosine: fitted on the cosine of a
+    # pair's vectors, if it is one of the features; linear_probe: fitted on all features of the frozen encoder's vectors
+    head_init: Literal["random", "prior", "cosine", "linear_probe"] = "random"
     # left out: cross_entropy for classify, mse for score
     loss: Spec | None = None
     # small modules of this task inside the shared encoder
@@ -185,7 +185,7 @@ class Selection:
 
     # "best": the model with the best overall score on the dev rows; "last": that of the last epoch
     keep: Literal["best", "last"] = "best"
-    # end the run after this many evaluations in a row without a better one, and at once if none can be better
+    # end the run after this many evaluations in a row without a better one
     patience: int | None = None
     # how many dev rows of a task are measured in training; left out: all
     eval_rows: int | None = None

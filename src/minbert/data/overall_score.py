@@ -6,7 +6,7 @@ import numpy as np
 
 from minbert.config.overall_terms import DeclaredOverall, OverallTerm, overall_terms, split_measure
 from minbert.config.task import Task
-from minbert.data.metrics import best_value, direction
+from minbert.data.metrics import direction
 
 
 def overall(
@@ -19,15 +19,6 @@ def overall(
     if not scores:
         return 0.0
     return weighted_overall(scores, overall_terms(declared or {}, {name: tasks[name] for name in scores}))
-
-
-def is_perfect(
-    scores: Mapping[str, Mapping[str, float]], tasks: Mapping[str, Task], declared: DeclaredOverall | None = None
-) -> bool:
-    """Whether no scores could be better in what the overall score counts."""
-    terms = overall_terms(declared or {}, {name: tasks[name] for name in scores}) if scores else {}
-    measures = [split_measure(measure) for measure in terms]
-    return bool(measures) and all(scores[task][metric] == best_value(metric) for task, metric in measures)
 
 
 def weighted_overall(scores: Mapping[str, Mapping[str, float]], terms: Mapping[str, OverallTerm]) -> float:

@@ -52,7 +52,7 @@ def finish(fit: Fit, source: DataSource) -> Generator[Event, None, FinalScores]:
 
 
 def calibrate(fit: Fit, model: Model) -> None:
-    """Fit the temperature and the decision threshold of each classifier of the kept model on dev rows; save both."""
+    """Fit the temperature and the decision threshold of each classifier on dev rows, and save them with the model."""
     temperatures: dict[str, float] = {}
     thresholds: dict[str, float | None] = {}
     few = {name: fixed_sample(fit.ready.dev[name], CALIBRATION_ROWS) for name in model.tasks}

@@ -12,7 +12,7 @@ from typing import Any
 
 from minbert.config.task import Files
 from minbert.data.batch import Batch
-from minbert.data.overall_score import is_perfect, overall
+from minbert.data.overall_score import overall
 from minbert.inference.saved_model import save_model
 from minbert.runs.checkpoint import Checkpoint, CheckpointInterval, save_checkpoint
 from minbert.runs.controls import Controls, ControlScores
@@ -25,7 +25,15 @@ from minbert.runs.scoring import Scoring, fixed_sample, main_metrics, scoring_of
 from minbert.runs.time_plan import TimeLimit
 from minbert.runs.untrained import splits_for, untrained_model
 from minbert.training.gradient_conflict import GradientCosines, gradient_cosines, gradient_of, in_batches
-from minbert.training.linear_probe import PROBE_ROWS, can_be_probed, fit_head, reads_plain_mean, set_head, set_prior
+from minbert.training.linear_probe import (
+    FITTED,
+    PROBE_ROWS,
+    can_be_probed,
+    fit_head,
+    reads_plain_mean,
+    set_head,
+    set_prior,
+)
 from minbert.training.loop import Loop, Step
 from minbert.training.prepare import Prepared, Split
 from minbert.training.probe_fit import LinearFit
@@ -58,8 +66,6 @@ class Fit:
         self.curves = curves
         self.loop = Loop(ready.model, ready.setup)
         self.best: float | None = None
-        # whether the best model makes no error on the rows that choose
-        self.perfect = False
         # after which step the kept model was saved; None: it is the untrained backbone with linear heads
         self.kept_step: int | None = None
         # evaluations in a row without a better one
@@ -102,12 +108,6 @@ class Fit:
         return self.waited != self.ready.recipe.selection.patience
 
     @property
-    def cannot_improve(self) -> bool:
-        """Whether a recipe that stops early has a model that no later one can replace."""
-        selection = self.ready.recipe.selection
-        return self.perfect and selection.keep == "best" and selection.patience is not None
-
-    @property
     def out_of_time(self) -> bool:
         return self.limit is not None and self.limit.is_reached()
 
@@ -116,7 +116,7 @@ class Fit:
         """Whether the best model so far is the result. A time limit leaves at least one step, and one evaluation."""
         if self.loop.done == self.ready.setup.steps or not self.patient:
             return True
-        return self.loop.done > 0 and self.best is not None and (self.out_of_time or self.cannot_improve)
+        return self.loop.done > 0 and self.best is not None and self.out_of_time
 
     def go(self, profile: bool = False, controls: bool = False) -> Generator[Event, None, bool]:
         """Train to the end. Returns whether it stopped before the last step: nothing improved, or the time was up.
@@ -176,13 +176,13 @@ class Fit:
         """
         ready = self.ready
         able = {name: ready.recipe.tasks[name].head_init for name in ready.tasks if can_be_probed(ready.model, name)}
-        probed = [name for name, start in able.items() if start == "linear_probe"]
+        probed = [name for name, start in able.items() if start in FITTED]
         for name, start in able.items():
             if start == "prior":
                 set_prior(ready.model.task(name), ready.train[name].dataset.labels)
         for number, name in enumerate(probed):
             split, part = ready.train[name], ready.model.task(name)
-            if name in known and reads_plain_mean(part):
+            if name in known and able[name] == "linear_probe" and reads_plain_mean(part):
                 set_head(part.head, known[name])
                 continue
             assert split.dataset.labels is not None
@@ -235,18 +235,18 @@ class Fit:
         return gradient_cosines(gradients)
 
     def judge(self, scores: Scores) -> bool:
-        """Whether these scores are the best so far."""
+        """Whether these scores are the best so far. Of two equal ones the later is: it was trained for longer."""
         value = overall(scores, self.ready.tasks, self.ready.recipe.overall)
         if not scores:
             # nothing to score: the last model is the best
             value = float(self.loop.done)
         # the first is kept whatever it scores, even if that is not a number
-        better = bool(self.best is None or value > self.best)
-        self.waited = 0 if better or self.loop.done == 0 else self.waited + 1
-        if better:
+        higher = bool(self.best is None or value > self.best)
+        kept = higher or value == self.best
+        self.waited = 0 if higher or self.loop.done == 0 else self.waited + 1
+        if higher:
             self.best = -math.inf if math.isnan(value) else value
-            self.perfect = is_perfect(scores, self.ready.tasks, self.ready.recipe.overall)
-        return better
+        return kept
 
     def measure(self, scoring: Scoring) -> Generator[Event, None, Scores]:
         for event in scoring:
@@ -273,7 +273,6 @@ class Fit:
             "loop": self.loop.state(),
             # as text: JSON has no infinity
             "best": None if self.best is None else repr(float(self.best)),
-            "perfect": self.perfect,
             "kept_step": self.kept_step,
             "waited": self.waited,
             "unmeasured": self.unmeasured,
@@ -290,7 +289,7 @@ class Fit:
         self.ready.model.load_state_dict(checkpoint.weights)
         self.loop.restore(state["loop"])
         self.best = None if state["best"] is None else float(state["best"])
-        self.perfect, self.kept_step = bool(state.get("perfect")), state["kept_step"]
+        self.kept_step = state["kept_step"]
         self.waited, self.unmeasured = state["waited"], state["unmeasured"]
         self.seconds, self.memory, self.task_seconds = state["seconds"], state["memory"], state["task_seconds"]
         if self.limit is not None:

@@ -65,7 +65,7 @@ def start_run(
     ready = prepare(recipe, source)
     if strict:
         refuse_leaks(examine_data(ready).leaks)
-    limit = None if budget is None else TimeLimit(plan_time(ready, source, budget, began, controls), began)
+    limit = time_limit(ready, source, budget, began, controls, recipe.selection.patience)
     whole = ready.setup.steps
     ready = ready if limit is None else limit.plan.shorten(ready)
     about = directory.run_metadata(ready, source, command) | {"measures_controls": controls} | budget_record(limit)
@@ -144,7 +144,7 @@ def run_to_end(
     # of a resumed run: since it was resumed
     result = finished_result(fit, final) | leak_record(fit.examined.leaks, final.without_leaks)
     result |= {"seconds": round(time.monotonic() - began, 1)}
-    out_of_time = stopped_early and fit.patient and not fit.cannot_improve
+    out_of_time = stopped_early and fit.patient
     if fit.limit is not None:
         result |= {"used_seconds": round(fit.limit.used(), 1), "out_of_time": out_of_time}
     write_json(out / "run.json", about | result)
@@ -168,6 +168,13 @@ def finished_result(fit: Fit, final: FinalScores) -> dict[str, Any]:
     cost = run_cost(fit.out, ready.recipe, ready.model.bert.config, fit.seconds, fit.peak_memory())
     total = overall(final.scores, ready.tasks, ready.recipe.overall)
     return {"state": "finished", "kept_step": fit.kept_step, **final.as_record(), "overall": total, "cost": cost}
+
+
+def time_limit(
+    ready: Prepared, source: DataSource, budget: float | None, began: float, controls: bool, patience: int | None
+) -> TimeLimit | None:
+    """None without a budget. `patience`: that of the recipe as the user wrote it."""
+    return None if budget is None else TimeLimit(plan_time(ready, source, budget, began, controls, patience), began)
 
 
 def budget_record(limit: TimeLimit | None) -> dict[str, Any]:
