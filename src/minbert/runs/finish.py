@@ -41,7 +41,7 @@ def finish(fit: Fit, source: DataSource) -> Generator[Event, None, FinalScores]:
     if fit.curves:
         draw_curves(out)
     model, _ = load_model(out, ready.recipe.precision)
-    calibrate(fit, model)
+    calibrate_kept(fit, model)
     (out / "predictions").mkdir(exist_ok=True)
     dev = splits_for(model, ready, {name: ready.dev[name] for name in model.tasks})
     scores = yield from fit.measure(scoring_of(model, dev, out / "predictions"))
@@ -51,7 +51,7 @@ def finish(fit: Fit, source: DataSource) -> Generator[Event, None, FinalScores]:
     return FinalScores(scores, test, scores_without_leaks(out, fit.examined.leaks), outcomes)
 
 
-def calibrate(fit: Fit, model: Model) -> None:
+def calibrate_kept(fit: Fit, model: Model) -> None:
     """Fit the temperature and the decision threshold of each classifier on dev rows, and save them with the model."""
     temperatures: dict[str, float] = {}
     thresholds: dict[str, float | None] = {}
