@@ -208,7 +208,7 @@ def test_metric_and_length_of_data_files(minbert: Minbert, tiny: Path, tmp_path:
     task = tomllib.loads((tmp_path / "run/tasks/spam.toml").read_text())
     assert (task["metric"], task["max_length"]) == ("macro_f1", 64)
     said = minbert("train", "mails.csv", "--out", tmp_path / "run2", "--metric", "bleu")
-    assert said.code == 2 and "no task of these files has this metric" in said.err and "macro_f1" in said.err
+    assert said.code == 2 and "no task has this metric" in said.err and "macro_f1" in said.err
     said = minbert("train", "demo", "--out", tmp_path / "run2", "--max-length", 64)
     assert said.code == 2 and "Only data files have --max-length" in said.err
 

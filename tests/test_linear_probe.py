@@ -7,16 +7,18 @@ import numpy as np
 import pytest
 import torch
 
+from minbert.config.loading import recipe_from
 from minbert.config.recipe import TaskPlan
 from minbert.data.batch import encode_texts
 from minbert.data.metrics import log_loss, pearson
+from minbert.encoder.bert import BertConfig
 from minbert.inference.calibration import fit_temperature, fit_threshold, with_temperature
 from minbert.model.heads.linear import LinearHead
 from minbert.runs.controls import probe_predictions
 from minbert.runs.untrained import CONTROL_PLAN
 from minbert.training.auto import choose_settings, passes
-from minbert.training.linear_probe import batch_features, set_head, set_prior
-from minbert.training.prepare import outline
+from minbert.training.linear_probe import batch_features, fit_head, set_head, set_prior
+from minbert.training.prepare import outline, prepare
 from minbert.training.probe_fit import LinearFit, fit_logistic, fit_ridge
 from tests.test_model import TEXTS, answers, model_of
 from tests.tiny import tiny_tokenizer
@@ -98,6 +100,35 @@ def test_a_head_predicts_what_the_fit_says(name: str, tmp_path: Path) -> None:
     assert head.features.width == (2 * 32 + 1 if part.task.paired else 32)
 
 
+@pytest.mark.parametrize("name", ["same", "alike"])
+def test_a_head_can_start_at_the_cosine(name: str, tmp_path: Path) -> None:
+    """Only the weight of the cosine and the bias are fitted; those of the joined texts' vector stay random."""
+    head: dict[str, Any] = {"name": "linear", "features": ["cos", "x"]}
+    model = model_of(**{name: TaskPlan(pairing="combined", head=head, head_init="cosine")}).eval()
+    part = model.task(name)
+    assert isinstance(part.head, LinearHead)
+    before_OF = part.head.output.weight.detach().clone()
+    encoded = encode_texts(tiny_tokenizer(tmp_path), TEXTS, part.layout, 32)
+    labels_N = np.array([0.0, 1.0, 3.0]) if part.task.kind == "score" else np.array([0, 1, 0])
+    assert [*fit_head(model, name, encoded, labels_N)][-1] == 1
+    assert torch.equal(part.head.output.weight[:, 1:], before_OF[:, 1:])
+    cosine_NF = batch_features(model, name, encoded.pack(np.arange(3)))[name].detach().numpy()[:, :1]
+    fit = (
+        fit_ridge(cosine_NF, labels_N, [1]) if part.task.kind == "score" else fit_logistic(cosine_NF, labels_N, 2, [1])
+    )
+    expected_O = fit.weight_OF[:, 0] if len(fit.weight_OF) == len(before_OF) else np.diff(fit.weight_OF[:, 0])
+    assert part.head.output.weight[:, 0].detach().numpy() == pytest.approx(expected_O, rel=1e-4)
+
+
+def test_a_head_without_the_cosine_starts_at_the_prior(tmp_path: Path) -> None:
+    model = model_of(mood=TaskPlan(head_init="cosine")).eval()
+    encoded = encode_texts(tiny_tokenizer(tmp_path), TEXTS[:1], model.task("mood").layout, 32)
+    assert [*fit_head(model, "mood", encoded, np.array([0, 1, 1]))]
+    other = model_of(mood=TaskPlan())
+    set_prior(other.task("mood"), np.array([0, 1, 1]))
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), other.parameters(), strict=True))
+
+
 def test_probe_predictions_are_probabilities_or_scores_within_the_range() -> None:
     model = model_of(mood=CONTROL_PLAN, alike=CONTROL_PLAN)
     probabilities_NC = probe_predictions(model.task("mood").task, np.array([[0.0, np.log(2), 0.0]]))
@@ -109,14 +140,14 @@ def test_probe_predictions_are_probabilities_or_scores_within_the_range() -> Non
 
 
 def test_small_tasks_are_seen_more_often_and_get_their_share() -> None:
-    assert passes(100) > passes(1000) > passes(10_000) > 0
+    task = model_of(mood=TaskPlan()).task("mood").task
+    assert passes(100, task) > passes(1000, task) > passes(10_000, task) > 0
     # a task of 100 rows next to 50,000: at least one step in a hundred
-    seen = {rows: passes(rows) * rows for rows in (100, 50_000)}
+    seen = {rows: passes(rows, task) * rows for rows in (100, 50_000)}
     assert seen[100] / sum(seen.values()) > 0.01
 
 
 def test_what_the_user_writes_wins(tiny: Path) -> None:
-    from minbert.config.loading import recipe_from
     from minbert.encoder.pretrained import read_config
 
     table = {
@@ -130,10 +161,32 @@ def test_what_the_user_writes_wins(tiny: Path) -> None:
     chosen = choose_settings(recipe, recipe.read_tasks(), config, {"sentiment": 100, "paraphrase": 1000})
     assert chosen.optimizer.learning_rate == 0.5 and chosen.tasks["sentiment"].head_init == "prior"
     assert {plan.batch_size for plan in chosen.tasks.values()} == {7}
-    assert (chosen.tasks["paraphrase"].pairing, chosen.tasks["paraphrase"].pooling) == ("cross_encoder", "cls")
+    assert (chosen.tasks["paraphrase"].pairing, chosen.tasks["paraphrase"].pooling) == ("combined", "cls")
     assert chosen.tasks["sentiment"].pooling == "mean"
     assert chosen.stages and choose_settings(chosen, {}, config) is chosen
-    assert outline(recipe, recipe.read_tasks(), config).counts()["paraphrase"] == 2 * 32 + 2
+    assert outline(recipe, recipe.read_tasks(), config).counts()["paraphrase"] == 2 * (1 + 32) + 2
+
+
+@pytest.mark.parametrize(
+    ("pairing", "features"),
+    [
+        ("combined", ["cos", "x"]),
+        ("bi_encoder", ["|u-v|", "u*v", "cos"]),
+        ({"name": "cross_attention", "dropout": 0.1}, ["|u-v|", "u*v", "cos"]),
+        ("cross_encoder", None),
+    ],
+)
+def test_the_head_fits_the_pairing_that_the_user_writes(tiny: Path, pairing: Any, features: list[str] | None) -> None:
+    tasks = {"paraphrase": {"task": "demo/paraphrase", "pairing": pairing}}
+    ready = prepare(recipe_from({"backbone": str(tiny), "tasks": tasks}, "x.toml"))
+    head = ready.recipe.tasks["paraphrase"].head
+    assert isinstance(head, dict) and head.get("features") == features
+
+
+def test_a_backbone_that_cannot_tell_two_texts_apart_reads_them_separately(tiny: Path) -> None:
+    recipe = recipe_from({"backbone": str(tiny), "tasks": {"paraphrase": {"task": "demo/paraphrase"}}}, "x.toml")
+    chosen = choose_settings(recipe, recipe.read_tasks(), BertConfig(type_vocab_size=1))
+    assert chosen.tasks["paraphrase"].pairing == "bi_encoder"
 
 
 def test_a_recipe_with_stages_stays_as_it_is(tiny: Path) -> None:

@@ -40,7 +40,7 @@ def answers(model: Model, name: str, folder: Path, texts: tuple[list[str], ...] 
         return model.eval()(collate(name, sequences, None, np.arange(3)))
 
 
-@pytest.mark.parametrize("pairing", ["cross_encoder", "bi_encoder", "cross_attention", "task_attention"])
+@pytest.mark.parametrize("pairing", ["cross_encoder", "bi_encoder", "combined", "cross_attention", "task_attention"])
 def test_a_symmetric_pair_is_the_mean_of_both_orders(pairing: str, tmp_path: Path) -> None:
     one_way = model_of(alike=TaskPlan(pairing=pairing))
     both_ways = model_of(alike=TaskPlan(pairing=pairing, symmetric=True))

@@ -29,7 +29,9 @@ from minbert.training.auto import (
     EXPONENT,
     FEWEST_PASSES,
     LEARNING_RATE,
+    MOST_EXTRA,
     MOST_PASSES,
+    PAIR_PASSES,
     PASSES,
     SCORED_ROWS,
     WIDTH,
@@ -53,7 +55,8 @@ def run(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def labels_task(**settings: object) -> Task:
-    return Task("x", Path(), kind="classify", text=("t",), label="l", labels=("no", "yes"), metric="f1", **settings)  # type: ignore[arg-type]
+    usual: dict[str, Any] = {"text": ("t",), "label": "l", "labels": ("no", "yes"), "metric": "f1"}
+    return Task("x", Path(), kind="classify", **usual | settings)
 
 
 def test_the_constant_answer_is_the_most_frequent_label() -> None:
@@ -130,10 +133,10 @@ def test_what_was_chosen_is_said_before_training(tiny: Path, tmp_path: Path, min
     started = next(iter(start_run(recipe_from(table, "x.toml"), tmp_path / "run")))
     assert isinstance(started, Started)
     said = "\n".join(started.settings)
-    # 400 and 320 rows in batches of 16: 9.5 and 10.6 passes are 237.2 and 212.1 steps, 56 in each of 8 parts. Of 56
-    # steps, 2 % are 1, so 8 in all, of which 237.2 / 449.3 are 4.2
-    assert "sentiment: about 4 steps of 16 rows, 0.2 passes over 400 rows; head linear" in said
-    assert "pairing cross_encoder, head linear" in said
+    # 400 rows and 320 pairs in batches of 16: 9.5 and 5.3 passes are 237.2 and 106.1 steps, 43 in each of 8 parts. Of
+    # 43 steps, 2 % are 1, so 8 in all, of which 237.2 / 343.3 are 5.5
+    assert "sentiment: about 6 steps of 16 rows, 0.2 passes over 400 rows; head linear" in said
+    assert "pairing combined, head linear" in said
     rate = LEARNING_RATE * WIDTH / 32
     assert f"learning rate {rate:.3g} (--set optimizer.learning_rate=...)" in said
     assert started.steps == 8 and "8 steps in all" in said
@@ -161,18 +164,20 @@ def test_epochs_are_passes_over_the_rows(rows: int, epochs: float, steps: int) -
 def test_training_is_cut_into_equal_parts(steps: int) -> None:
     parts = evaluations(steps)
     assert min(steps, EVALUATIONS) // 2 < parts <= EVALUATIONS
-    assert abs(parts * round(steps / parts) - steps) <= max(1, 0.06 * steps)
+    assert 0 <= parts * -(-steps // parts) - steps <= max(3, MOST_EXTRA * steps)
 
 
 def test_the_documented_rules_are_those_of_the_program() -> None:
     text = " ".join((DOCS / "recipes.md").read_text(encoding="utf-8").split())
     section = text.split("## Without stages: settings chosen for the data")[1].split(" ## ")[0]
-    formula = f"{PASSES:g} · (1,000 / rows)^{EXPONENT:g} passes"
+    formula = f"{PASSES:g} · (1,000 / rows)^{EXPONENT:g} passes, pairs with labels half as many"
+    assert PASSES == 2 * PAIR_PASSES
     assert f"{formula}, at least {FEWEST_PASSES:g}, at most {MOST_PASSES:g}" in section
     for rows in (100, 1000, 10_000, 100_000):
-        assert f"| {rows:,} | {passes(rows):.1f} |" in section
+        single, paired = (passes(rows, labels_task(text=text)) for text in (("a",), ("a", "b")))
+        assert f"| {rows:,} | {single:.1f} | {paired:.1f} |" in section
     task = labels_task()
-    small, large = task_settings(task, 4999)["batch_size"], task_settings(task, 5000)["batch_size"]
+    small, large = (task_settings(task, rows, "bi_encoder")["batch_size"] for rows in (4999, 5000))
     assert f"{small} rows for tasks below 5,000 rows, otherwise {large}" in section
     assert f"evaluated {EVALUATIONS} times" in section and f"at most {SCORED_ROWS:,} dev rows" in section
     assert f"{AUTO_PATIENCE} evaluations in a row" in section

@@ -18,6 +18,7 @@ import pytest
 
 import minbert
 from minbert.python.options import as_overrides
+from minbert.python.run_table import run_table
 from minbert.runs.events import Finished, Started
 from minbert.runs.outcomes import TaskOutcome
 from tests.tiny import tiny_backbone
@@ -95,7 +96,7 @@ def test_frames_and_tables_are_the_rows_they_hold(tmp_path: Path, tiny: Path) ->
 @pytest.mark.parametrize("library", [pandas, polars], ids=["pandas", "polars"])
 def test_data_frames(library: Any, tmp_path: Path, tiny: Path) -> None:
     rows = [*ROWS, {"review": "a film without stars", "stars": None}]
-    with pytest.warns(UserWarning, match="mood: 1 row skipped: 'stars' is empty"):
+    with pytest.warns(UserWarning, match="mood: 1 of 41 rows is skipped: 'stars' is empty"):
         train({"mood": library.DataFrame(rows)}, tmp_path / "run", tiny)
     assert lines_of(tmp_path / "run/data/mood-train.jsonl") == rows
     assert minbert.Run(tmp_path / "run").about["recipe"]["tasks"]["mood"]["task"]["missing"] == "skip"
@@ -223,6 +224,17 @@ def test_a_run_answers_and_shows_itself(tmp_path: Path, tiny: Path) -> None:
     wrong = [{**row, "stars": 3 - row["stars"]} for row in ROWS]
     right, turned = (run.evaluate({"mood": rows})["mood"]["accuracy"] for rows in (ROWS, wrong))
     assert right + turned == pytest.approx(1)
+
+
+def test_a_notebook_shows_what_is_unclear_and_the_test_score(tmp_path: Path) -> None:
+    worse = TaskOutcome("accuracy", 0.5, 0.4, 0.6, 10, 0.5, 0.4, 1.0)
+    unclear = TaskOutcome("accuracy", 0.8, 0.6, 0.9, 10, 0.5, 0.7, 1.0, test=0.75)
+    page = run_table(tmp_path, "finished", {"a": worse, "b": unclear})
+    assert "0.500 (does not beat the constant answer)" in page
+    assert "0.800 (not clearly better than the untrained backbone)" in page
+    assert page.count("<th>") == 8 and "<th>test</th>" in page and "<td>0.750</td>" in page
+    assert "unclear=('the untrained backbone',)" in repr(unclear)
+    assert "test" not in run_table(Path("runs"), "finished", {"a": worse})
 
 
 def test_a_budget_is_a_time_limit(tmp_path: Path, tiny: Path) -> None:

@@ -43,7 +43,7 @@ def test_a_table_is_one_text_per_row(library: str, run: minbert.Run) -> None:
     assert run.predict("mood", frames({"id": list(range(40)), "review": TEXTS})[library]) == expected
     vectors = run.model.embed(frames({"anything": TEXTS})[library])
     assert vectors.shape == (40, 32) and np.array_equal(vectors, run.model.embed(TEXTS))
-    with pytest.raises(minbert.UserError, match=r"has the columns a, b\.\nPick the column .*: df\[\"review\"\]"):
+    with pytest.raises(minbert.UserError, match=r"has the columns a, b\.\nPick the column .*: df\[\"a\"\]"):
         run.predict("mood", frames({"a": TEXTS, "b": TEXTS})[library])
 
 
@@ -164,3 +164,31 @@ def test_the_places_in_a_tuple_are_final(tmp_path: Path, tiny: Path) -> None:
     run = train({"x": rows}, tmp_path / "run", tiny)
     assert run.about["recipe"]["tasks"]["x"]["task"]["text"] == ["text"]
     assert train({"x": np.array(rows)}, tmp_path / "array", tiny).scores == run.scores
+
+
+# ---- the task may be left out -------------------------------------------------------------------------
+
+
+def test_the_only_task_may_be_left_out(tmp_path: Path, tiny: Path, run: minbert.Run) -> None:
+    one = train({"mood": ROWS}, tmp_path / "run", tiny)
+    expected = one.predict("mood", ["a film", "a book"])
+    assert one.predict(["a film", "a book"]) == one.predict(texts=["a film", "a book"]) == expected
+    assert one.predict(pandas.DataFrame({"review": ["a film", "a book"], "other": [1, 2]})) == expected
+    assert one.predict(task="mood", texts=["a film", "a book"]) == expected
+    for given in ((), ("mood",)):
+        with pytest.raises(minbert.UserError, match=r"no texts are given\.\nFor example: predict\(\"mood\", "):
+            one.predict(*given)
+    with pytest.raises(minbert.UserError, match=r"a list of texts, not one text"):
+        one.predict("A fine film.")
+    with pytest.raises(minbert.UserError, match=r"name the task; this model has the tasks .*\nFor example: predict\("):
+        run.predict(["a film"])
+
+
+def test_a_table_without_the_column_of_the_texts(tmp_path: Path, tiny: Path) -> None:
+    one = train({"mood": ROWS}, tmp_path / "run", tiny)
+    with pytest.raises(minbert.UserError) as caught:
+        one.predict(pandas.DataFrame({"text": ["a film"], "id": [1]}))
+    assert caught.value.problem == (
+        "Task 'mood' reads one text per row, from the column review; this table has the columns text, id."
+    )
+    assert caught.value.next_step == 'Pick the column with the texts, for example: df["text"]'

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,19 @@ def test_an_infinite_score_is_no_reason_to_widen_the_range(tmp_path: Path, tiny:
         ({"train": ROWS, "test": ROWS, "validation_matched": ROWS}, {}, "not validation_matched."),
         (pandas.DataFrame([["a", "b", 1]] * 9, columns=["text", "text", "y"]), {}, "two columns are called 'text'"),
         ({"s": ROWS}, {"recipe": "nope"}, "no recipe 'nope'.\nName a file"),
+        ({"s": ROWS}, {"kind": "regression"}, 'not \'regression\'.\nUse kind="score".'),
+        ({"s": ROWS}, {"kind": {"s": "classification"}}, 'not \'classification\'.\nUse kind="classify".'),
+        ({"s": ROWS}, {"seed": 1.5}, "seed is a whole number of at least 0, not 1.5.\nFor example: seed=0"),
+        ({"s": ROWS}, {"seed": -1}, "seed is a whole number of at least 0, not -1."),
+        ({"s": ROWS}, {"seed": 1, "settings": {"seed": 2}}, "seed is given twice"),
+        ({"s": ROWS}, {"metric": "f2"}, 'metric="f2": no task has this metric.\nChoose one of: kind classify: acc'),
+        ({"s": ROWS}, {"metric": {"s": "mae"}}, 'metric="mae": no task has this metric.'),
+        ({"s": [("word " * 30).strip()]}, {}, "...' is no row"),
+        ({"": ROWS}, {}, "The name of a task is empty."),
+        ({"overall": ROWS}, {}, "A task cannot be called 'overall': it is the score of all tasks together."),
+        ({"all": ROWS}, {}, "A task cannot be called 'all'"),
+        ({"s": [{**row, "stars": 1} for row in ROWS]}, {}, "Add rows with other labels, or name another column with"),
+        ({"s": ["word " * 30]}, {}, "row 0: 'word word "),
     ],
 )  # fmt: skip
 def test_every_mistake_has_a_next_step(
@@ -111,6 +125,29 @@ def test_every_mistake_has_a_next_step(
         train(data, tmp_path / "run", tiny, **options)
     assert caught.value.next_step and isinstance(caught.value, ValueError)
     assert not (tmp_path / "run").exists()
+
+
+def test_data_in_memory_is_no_file(tmp_path: Path, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(minbert.UserError) as caught:
+        train({"s": ROWS}, tmp_path / "run", tiny, text="nothing")
+    assert str(caught.value) == "s (train): no column 'nothing'.\nIt has the columns review, stars."
+    with pytest.raises(minbert.UserError) as caught:
+        train({"s": [{"a": "b", "c": "d"}] * 9}, tmp_path / "run", tiny)
+    assert "JSON" not in str(caught.value) and "file" not in str(caught.value)
+    with pytest.warns(UserWarning, match=r"such as s \(dev\), row 0: "):
+        train({"s": (ROWS, ROWS[:10])}, tmp_path / "run", tiny)
+    capsys.readouterr()
+    train({"s": ROWS}, tmp_path / "shown", tiny, progress="bar")
+    said = capsys.readouterr().out
+    assert said.startswith("s (train): 40 rows\n") and "jsonl" not in said and "JSON" not in said
+
+
+def test_the_metric_is_for_all_data_or_for_each(tmp_path: Path, tiny: Path) -> None:
+    both = {"mood": ROWS, "close": PAIRS}
+    run = train(both, tmp_path / "run", tiny, metric="macro_f1")
+    assert {name: each.metric for name, each in run.outcomes.items()} == {"mood": "macro_f1", "close": "pearson"}
+    events = minbert.train_events(both, tmp_path / "each", backbone=tiny, metric={"close": "mae"}, settings=SHORT)
+    assert list(events)[-1].outcomes["close"].metric == "mae"  # type: ignore[union-attr]
 
 
 def test_settings_are_a_dict(tmp_path: Path) -> None:
@@ -147,6 +184,47 @@ def test_without_a_bar_problems_of_the_data_are_warnings(tmp_path: Path, tiny: P
     assert any("'my task/x' becomes 'my_task_x'" in each for each in said)
     # they point here, not into minbert
     assert all(Path(each.filename) == Path(train.__code__.co_filename) for each in caught)
+
+
+def test_skipped_rows_are_said_once_in_the_rows_that_were_given(tmp_path: Path, tiny: Path) -> None:
+    rows = [*ROWS, *({"review": f"a book {i}", "stars": None} for i in range(6))]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        train({"s": rows}, tmp_path / "run", tiny)
+    assert [each for each in map(str, (each.message for each in caught)) if "skipped" in each] == [
+        "s: 6 of 46 rows are skipped: 'stars' is empty"
+    ]
+
+
+def test_a_model_that_is_worse_than_a_control_is_a_warning(tmp_path: Path, tiny: Path) -> None:
+    """Texts that say nothing: the model is no better than the most frequent label."""
+    rows = [{"review": f"film number {i}", "stars": int(i * 7 % 10 < 3)} for i in range(60)]
+    with pytest.warns(
+        UserWarning, match=r"^s does not beat the constant answer.* \(accuracy 0\.\d+\)\. \d+ dev rows ca"
+    ):
+        run = train({"s": rows}, tmp_path / "run", tiny)
+    assert run.outcomes["s"].not_beaten and "not_beaten=('the constant answer'" in repr(run.outcomes["s"])
+    assert run.outcomes["s"].is_worse
+    # a control without any error cannot be beaten, only reached
+    assert not replace(run.outcomes["s"], value=1.0, probe=1.0).is_worse
+
+
+def test_a_warning_is_shown_once_for_each_line_whoever_changes_the_filters() -> None:
+    from minbert.python.user_warning import warn_user
+
+    def said(action: Any) -> int:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter(action)
+            for _ in range(3):
+                with warnings.catch_warnings():
+                    # whoever changes a filter makes Python forget what it has shown
+                    warnings.filterwarnings("ignore", "something else")
+                warn_user(f"{action}: a text of its own")
+        return len(caught)
+
+    assert said("default") == 1 and said("always") == 3 and said("ignore") == 0
+    with pytest.raises(UserWarning):
+        said("error")
 
 
 def test_long_texts_are_not_cut_in_silence(tmp_path: Path, tiny: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+import tomli_w
 import torch
 from safetensors.torch import load_file
 
@@ -171,6 +172,12 @@ def own_task(folder: Path, tiny: Path) -> Recipe:
     return recipe_from({"backbone": str(tiny), "tasks": {"films": {"task": task}}}, str(folder / "recipe.toml"))
 
 
+def save(recipe: Recipe, folder: Path) -> Path:
+    path = folder / "recipe.toml"
+    path.write_text(tomli_w.dumps(recipe.table), encoding="utf-8")
+    return path
+
+
 def test_ten_seconds_are_kept(tiny: Path, tmp_path: Path) -> None:
     began = time.monotonic()
     events = list(start_run(own_task(tmp_path, tiny), tmp_path / "run", budget=10.0))
@@ -215,3 +222,24 @@ def test_a_shortened_run_can_be_resumed_with_its_recipe(tiny: Path, tmp_path: Pa
     once = plan.shorten(ready)
     assert plan.shorten(once).recipe == once.recipe and once.setup.steps < ready.setup.steps
     assert once.recipe.selection == replace(ready.recipe.selection, eval_rows=80)
+
+
+def test_only_patience_of_the_user_stops_a_run_with_a_budget(tiny: Path, tmp_path: Path) -> None:
+    """With eight evaluations in eight steps, the chosen patience would end a short run during its warm-up."""
+    free = own_task(tmp_path, tiny)
+    own = read_recipe(str(save(free, tmp_path)), ["selection.patience=2"])
+    for recipe, patience in ((free, None), (own, 2)):
+        ready = prepare(recipe)
+        plan = plan_time(ready, DEFAULT_SOURCE, 600, time.monotonic(), patience=recipe.selection.patience)
+        assert plan.shorten(ready).recipe.selection.patience == patience
+    assert prepare(free).recipe.selection.patience is not None
+
+
+def test_of_two_equal_scores_the_later_model_is_kept(tiny: Path, tmp_path: Path) -> None:
+    fit = limited(prepare(demo_recipe(tiny, epochs=1, steps=2)), tmp_path / "run", 1000.0)
+    scores = {name: {task.metric: 0.5} for name, task in fit.ready.tasks.items()}
+    assert fit.judge(scores)
+    fit.loop.step()
+    assert fit.judge(scores) and fit.waited == 1
+    worse = {name: dict.fromkeys(found, 0.4) for name, found in scores.items()}
+    assert not fit.judge(worse) and fit.waited == 2

@@ -35,6 +35,17 @@ class UserError(ValueError):
         return [f"UserError: {self}"]
 
 
+def short_repr(value: object, most: int = 80) -> str:
+    """A value for a message, as Python writes it; "..." shows that it is cut."""
+    text = repr(value)
+    # the quote or bracket at the end stays
+    return text if len(text) <= most else f"{text[: most - 4]}...{text[-1]}"
+
+
+def cut_text(text: str, most: int = 80) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def short_path(path: Path) -> str:
     """A path for a message: relative to the working directory if it is below it."""
     if STDIN_COPY.fullmatch(str(path)):

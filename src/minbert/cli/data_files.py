@@ -1,7 +1,7 @@
 """What `train`, `check` and `init` are given -> a recipe: data files, or a recipe file, or the name of a recipe."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,7 +126,7 @@ def set_metric(tasks: "Sequence[FoundTask]", metric: str | None) -> None:
     if not fitting:
         kinds = dict.fromkeys(task.settings["kind"] for task in tasks)
         known = "; ".join(f"kind {kind}: {', '.join(TASK_METRICS[kind])}" for kind in kinds)
-        raise UserError(f"--metric {metric}: no task of these files has this metric.", f"Choose one of: {known}.")
+        raise UserError(f"--metric {metric}: no task has this metric.", f"Choose one of: {known}.")
     for task in fitting:
         task.settings["metric"], task.reasons["metric"] = metric, "named by --metric"
 
@@ -136,13 +136,17 @@ def split_names(given: str) -> list[str]:
     return [name.strip() for name in given.split(",")]
 
 
-def show_found(found: "Sequence[FoundData]") -> None:
-    """Every file, its tasks, and the reasons."""
+def show_found(found: "Sequence[FoundData]", in_memory: Mapping[Path, str] | None = None) -> None:
+    """Every file, its tasks, and the reasons. `in_memory`: files of what was given in memory, and what to call it."""
+    in_memory = in_memory or {}
     for data in found:
         for role, profile in data.profiles.items():
-            where = escape_markup(short_path(profile.path))
-            rows = f"{plural(profile.rows, 'row')}, {escape_markup(profile.description)}"
-            console.print(f"[bold]{where}[/] ({role}): {rows}", soft_wrap=True)
+            where, rows = f"[bold]{escape_markup(short_path(profile.path))}[/] ({role})", plural(profile.rows, "row")
+            if profile.path in in_memory:
+                where = f"[bold]{escape_markup(in_memory[profile.path])}[/]"
+            else:
+                rows = f"{rows}, {escape_markup(profile.description)}"
+            console.print(f"{where}: {rows}", soft_wrap=True)
         for task in data.tasks:
             console.print(f"  task [bold]{escape_markup(task.name)}[/]", soft_wrap=True)
             for line in reason_lines(task):

@@ -58,7 +58,7 @@ def show_task_outcomes(outcomes: "Mapping[str, TaskOutcome]", overall: float) ->
 
 def outcome_advice(outcome: "TaskOutcome") -> str:
     """What to do about a task that does not clearly beat its controls: a known cause, else more rows."""
-    from minbert.data.metrics import direction
+    from minbert.data.metrics import best_value
     from minbert.runs.data_findings import MANY_UNKNOWN
 
     if outcome.unknown is not None and outcome.unknown >= MANY_UNKNOWN:
@@ -68,7 +68,7 @@ def outcome_advice(outcome: "TaskOutcome") -> str:
         )
     if outcome.trained_part is not None and outcome.trained_part < SMALL_PART:
         return f"Only {outcome.trained_part:.0%} of its planned steps fitted into the time: give it a longer --budget."
-    best = 0.0 if direction(outcome.metric) < 0 else 1.0
+    best = best_value(outcome.metric)
     perfect = [name for name, other in outcome.controls.items() if abs(other - best) < 1e-9]
     if perfect:
         rows = f"{plural(outcome.rows, 'dev row')} {'is' if outcome.rows == 1 else 'are'}"

@@ -19,6 +19,7 @@ RESERVED_NAMES = {
     # the key that distinguishes techniques from other tables: see merge
     "name": "in recipes, it is a setting",
     "all": "`predict RUN all` means all tasks",
+    "overall": "it is the score of all tasks together",
 }
 
 
@@ -50,9 +51,9 @@ class TaskPlan:
     pairing: Spec = "cross_encoder"
     pooling: Spec = "mean"
     head: Spec = "linear"
-    # how a linear head starts. prior: from the label frequencies or the mean score; linear_probe: fitted on the vectors
-    # of the frozen encoder
-    head_init: Literal["random", "prior", "linear_probe"] = "random"
+    # how a linear head starts. prior: from the label frequencies or the mean score; cosine: fitted on the cosine of a
+    # pair's vectors, if it is one of the features; linear_probe: fitted on all features of the frozen encoder's vectors
+    head_init: Literal["random", "prior", "cosine", "linear_probe"] = "random"
     # left out: cross_entropy for classify, mse for score
     loss: Spec | None = None
     # small modules of this task inside the shared encoder

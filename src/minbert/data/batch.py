@@ -17,14 +17,15 @@ from minbert.data.packed import Packed
 from minbert.data.tokenizer import Tokenizer, Tokens, over_character_limit
 
 # cross_encoder: [CLS] a [SEP] b [SEP]; bi_encoder: a and b separately; both_orders: a with b, and b with a;
-# combined: a, b, and a with b; simcse: the first text twice
-Layout = Literal["cross_encoder", "bi_encoder", "both_orders", "combined", "simcse"]
+# combined: a, b, and a with b; combined_both_orders: also b with a; simcse: the first text twice
+Layout = Literal["cross_encoder", "bi_encoder", "both_orders", "combined", "combined_both_orders", "simcse"]
 # which texts of a pair make each sequence
 PAIR_ORDERS: dict[Layout, list[list[int]]] = {
     "cross_encoder": [[0, 1]],
     "bi_encoder": [[0], [1]],
     "both_orders": [[0, 1], [1, 0]],
     "combined": [[0], [1], [0, 1]],
+    "combined_both_orders": [[0], [1], [0, 1], [1, 0]],
 }
 # (the tokenizer, texts, how many of a text's tokens can be kept) -> a tag for each token
 TagTokens = Callable[[Tokenizer, Sequence[str], int], Tokens]

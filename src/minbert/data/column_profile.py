@@ -16,7 +16,7 @@ from minbert.data.missing_words import may_be_missing, means_missing
 from minbert.data.readers import ColumnReader, FileLayout, read_layout
 from minbert.data.rejects import RejectedRow, is_missing
 from minbert.data.text_format import NOT_UTF8, is_unicode, not_utf8
-from minbert.errors import UserError
+from minbert.errors import UserError, cut_text
 from minbert.plural import plural
 
 # different values that are counted one by one; a column with more is no list of labels
@@ -218,7 +218,8 @@ def no_rows(found: FileProfile, layout: FileLayout) -> UserError:
     if not layout.columns:
         how = HOW_TO_WRITE_ROWS
     elif TOO_MANY_FIELDS in found.first_bad.reason:
-        how = f"Its first line was read as the names of the columns: {names:.80}. Remove what is above the header line."
+        first = cut_text(names)
+        how = f"Its first line was read as the names of the columns: {first}. Remove what is above the header line."
     else:
         how = "Correct the rows, or name another file."
     return UserError(f"{found.first_bad}\nNone of its {found.bad_rows:,} rows can be read ({found.description}).", how)

@@ -17,7 +17,7 @@ from minbert.data.labels import LabelReader
 from minbert.data.readers import read_columns
 from minbert.data.rejects import BadRows, MissingValue, RejectedRow, count_reasons, is_missing
 from minbert.data.text_format import NOT_UTF8, is_unicode, not_utf8
-from minbert.errors import UserError
+from minbert.errors import UserError, short_repr
 
 
 @dataclass
@@ -116,7 +116,7 @@ def text_of(value: object, column: str) -> str:
     if is_missing(value):
         raise MissingValue(f"'{column}' is empty")
     if not isinstance(value, str):
-        raise ValueError(f"'{column}' is not text: {value!r:.80}")
+        raise ValueError(f"'{column}' is not text: {short_repr(value)}")
     if "\x00" in value:
         raise ValueError(f"'{column}' has a NUL character")
     if not is_unicode(value):

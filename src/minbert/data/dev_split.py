@@ -17,7 +17,7 @@ from minbert.config.task import Task
 from minbert.data.dataset import Dataset
 from minbert.data.rejects import RejectedRow, count_reasons, describe_reasons
 from minbert.data.text_keys import ExampleKey, example_keys
-from minbert.errors import UserError
+from minbert.errors import UserError, cut_text
 
 Numbers = npt.NDArray[np.int64]
 # (stratum, number of rows) for each stratum of a group
@@ -49,7 +49,7 @@ def no_dev_rows(dataset: Dataset, task: Task) -> UserError:
         columns = "' and '".join(task.text)
         return UserError(
             f"{dataset.path}: all {rows:,} rows have the same text in '{columns}', so none can be held out as dev "
-            f"rows: {dataset.texts[0][0]:.60}",
+            f"rows: {cut_text(dataset.texts[0][0], 60)}",
             f"Check 'text' of task '{task.name}', or give it a dev file.",
         )
     if task.kind == "classify" and len(np.unique(dataset.labels)) == rows > 2:

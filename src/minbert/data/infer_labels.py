@@ -10,7 +10,7 @@ from minbert.data.label_spellings import LabelSpellings
 from minbert.data.labels import as_number
 from minbert.data.readers import read_columns
 from minbert.data.text_format import is_unicode
-from minbert.errors import UserError
+from minbert.errors import UserError, cut_text
 
 
 def infer_labels(path: Path, task: Task, most: int = 500) -> tuple[Label, ...]:
@@ -33,7 +33,7 @@ def infer_labels(path: Path, task: Task, most: int = 500) -> tuple[Label, ...]:
     if len(seen) == 1:
         (only,) = seen.values()
         raise UserError(
-            f"{path}: column '{task.label}' has only one label: {only:.80}. A classify task needs at least two.",
+            f"{path}: column '{task.label}' has only one label: {cut_text(only)}. A classify task needs at least two.",
             f"Add rows with other labels, or check 'label' of task '{task.name}'.",
         )
     if not 2 <= len(seen) <= most:

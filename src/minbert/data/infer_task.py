@@ -20,6 +20,7 @@ from minbert.data.odd_values import odd_values, odd_values_error
 from minbert.data.source import SplitName
 from minbert.data.text_columns import check_text, find_text
 from minbert.data.unclear_columns import shell_name
+from minbert.data.unlabeled_rows import UNLABELED, describe_unlabeled, set_unlabeled_aside
 from minbert.errors import UserError
 from minbert.plural import plural
 
@@ -157,7 +158,7 @@ def infer_task(
     if what == "classify" and (alike := same_but_case(more["labels"])):
         found.warnings.append(
             f"{label}: labels that differ only in case are different labels ({alike}). If they mean the same, write "
-            "them in the same way in the file"
+            "them in the same way"
         )
     if not choice.keep_na and (words := [key for key in values.counts if key in ("NA", "None")]):
         found.notes.append(f"{label}: {', '.join(words)} is read as a label; if it means that there is none, empty it")
@@ -176,12 +177,18 @@ def declared_first(declared: Sequence[Label], found: Sequence[Label]) -> list[La
 def labeled_files(found: FoundData, text: Sequence[str], label: str) -> dict[SplitName, Path]:
     """The files that have the columns of a task; a test file without labels is left out."""
     files = {}
+    set_unlabeled_aside({role: each.columns[label] for role, each in found.profiles.items() if label in each.columns})
     for role, profile in found.profiles.items():
         check_columns(profile.path, text, list(profile.columns), profile.description)
         column = profile.columns.get(label)
-        if role == "test" and (column is None or not column.filled):
+        if role == "test" and column is None:
             found.notes.append(f"{profile.path.name} has no '{label}': predict it with `minbert predict --input`")
             continue
+        if role == "test" and column is not None:
+            if said := describe_unlabeled(column, profile.path.name):
+                found.warnings.append(said)
+            if not column.filled:
+                continue
         check_columns(profile.path, [label], list(profile.columns), profile.description)
         files[role] = profile.path
     return files
@@ -189,7 +196,7 @@ def labeled_files(found: FoundData, text: Sequence[str], label: str) -> dict[Spl
 
 def values_of_label(found: FoundData, files: dict[SplitName, Path], text: Sequence[str], label: str) -> ColumnProfile:
     """What the label column holds in all files, in the rows that have texts."""
-    profiles = []
+    profiles = {}
     for role, path in files.items():
         values = found.profiles[role].columns[label]
         if any(found.profiles[role].columns[name].missing for name in text):
@@ -199,13 +206,16 @@ def values_of_label(found: FoundData, files: dict[SplitName, Path], text: Sequen
                     values.add(value)
             # as in the whole column: its words are values if none of them was missing
             values.settle_missing_words(not settled.na)
-        profiles.append(values)
-    return reduce(ColumnProfile.merge, profiles)
+        profiles[role] = values
+    set_unlabeled_aside(profiles)
+    return reduce(ColumnProfile.merge, profiles.values())
 
 
 def na_reason(values: ColumnProfile, kind: str) -> str:
     rows = f"{plural(sum(values.na.values()), 'row')}, read as missing"
-    return rows if kind == "score" else f"{rows}; to learn them as labels, use --keep-na"
+    return (
+        rows if kind == "score" or set(values.na) == {UNLABELED} else f"{rows}; to learn them as labels, use --keep-na"
+    )
 
 
 def same_but_case(labels: Sequence[Label]) -> str:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from minbert.config.task import Task, label_key
 from minbert.data.rejects import MissingValue, is_missing
+from minbert.errors import cut_text, short_repr
 
 DECIMAL_COMMA = re.compile(r"[+-]?(0,\d+|\d+,(\d{1,2}|\d{4,}))")
 # 1,000 may be a thousand or 1.000
@@ -26,25 +27,27 @@ class LabelReader:
         once = {value for value, labels in Counter(values).items() if labels == 1}
         # programs write 01 as 1, and 0.5 as 0.50: the same label, unless another one is that number too
         self.by_value = {value: i for i, value in enumerate(values) if value is not None and value in once}
-        self.na_values = {value.strip().lower() for value in task.na_values}
+        self.na_values = {label_key(value).lower() for value in task.na_values}
 
     def __call__(self, value: object) -> float:
         if is_missing(value):
             raise MissingValue(f"'{self.task.label}' is empty")
-        if isinstance(value, str) and value.strip().lower() in self.na_values:
-            raise MissingValue(f"'{self.task.label}' is {value.strip()}")
+        if self.na_values and label_key(value).lower() in self.na_values:
+            raise MissingValue(f"'{self.task.label}' is {str(value).strip()}")
         if isinstance(value, float) and math.isnan(value):
             raise MissingValue(f"'{self.task.label}' is nan, not a {'label' if self.number else 'number'}")
         return self.class_number(value) if self.task.kind == "classify" else self.score(value)
 
     def class_number(self, value: object) -> int:
         if isinstance(value, list):
-            raise ValueError(f"'{self.task.label}' is a list of labels, {value!r:.80}: a row has one")
+            raise ValueError(f"'{self.task.label}' is a list of labels, {short_repr(value)}: a row has one")
         number = as_number(value)
         found = self.number.get(label_key(value), None if number is None else self.by_value.get(number))
         if found is None:
             known = ", ".join(self.task.label_texts)
-            raise ValueError(f"'{self.task.label}' is {value!r:.80}, not one of the labels {known:.200}")
+            raise ValueError(
+                f"'{self.task.label}' is {short_repr(value)}, not one of the labels {cut_text(known, 200)}"
+            )
         return found
 
     def score(self, value: object) -> float:
@@ -53,7 +56,7 @@ class LabelReader:
         if math.isnan(score):
             unclear = isinstance(value, str) and THOUSANDS_COMMA.fullmatch(value.strip())
             why = "which may be a thousand or a decimal comma" if unclear else "not a number"
-            raise ValueError(f"'{self.task.label}' is {value!r:.80}, {why}")
+            raise ValueError(f"'{self.task.label}' is {short_repr(value)}, {why}")
         if not low <= score <= high:
             raise ValueError(f"'{self.task.label}' is {score}, outside the range {low:g} to {high:g}")
         return score

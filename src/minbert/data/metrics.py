@@ -92,3 +92,8 @@ def divide(top: Array, bottom: Array) -> Array:
 def direction(metric: str) -> int:
     """1 where higher is better, -1 where lower is better."""
     return -1 if metric in ("mse", "mae", "log_loss") else 1
+
+
+def best_value(metric: str) -> float:
+    """The score of predictions without any error."""
+    return 1.0 if direction(metric) > 0 else 0.0

@@ -6,7 +6,7 @@ from minbert.data.column_names import named_pairs, names_id, names_label, names_
 from minbert.data.column_profile import ColumnProfile, FileProfile
 from minbert.data.column_request import check_columns
 from minbert.data.unclear_columns import shell_name, unclear_columns
-from minbert.errors import UserError
+from minbert.errors import UserError, cut_text
 
 # words in the mean that make a column prose
 PROSE_WORDS = 3
@@ -71,7 +71,7 @@ def reason_for(column: ColumnProfile, candidates: Sequence[ColumnProfile]) -> st
 def same_texts(found: FileProfile, columns: Sequence[ColumnProfile]) -> UserError:
     names = "' and '".join(column.name for column in columns)
     return UserError(
-        f"{found.path}: all rows have the same text in '{names}': {columns[0].sample.strip():.80}",
+        f"{found.path}: all rows have the same text in '{names}': {cut_text(columns[0].sample.strip())}",
         "There is nothing to learn from it. Name another column with --text, or another file.",
     )
 
@@ -91,6 +91,6 @@ def check_text(found: FileProfile, text: Sequence[str]) -> None:
             )
         if column.lists > column.filled / 2:
             raise UserError(
-                f"{found.path}: column '{name}' holds lists or objects, not texts: {column.sample:.80}",
+                f"{found.path}: column '{name}' holds lists or objects, not texts: {cut_text(column.sample)}",
                 f"Name another column with --text, or a field of the object, as --text {name}.text.",
             )

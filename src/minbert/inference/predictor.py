@@ -54,15 +54,30 @@ class Predictor:
             raise UserError(f"This model has no task '{name}' that it can predict. {did_you_mean(name, self.tasks)}")
         return self.tasks[name]
 
-    def predict(self, task: str, texts: Any) -> list[Prediction]:
-        """One prediction per text, or per (text, text) pair where the task compares two.
+    def predict(self, task: Any = None, texts: Any = None) -> list[Prediction]:
+        """One prediction per text, or per (text, text) pair where the task compares two: predict(task, texts).
 
-        `texts`: a list, an array or a Series; or a DataFrame or Dataset, of which the task's columns are read.
+        `task`: its name; of a model with one task, it may be left out: predict(texts). `texts`: a list, an array or a
+        Series; or a DataFrame or Dataset, of which the task's columns are read.
         """
-        chosen = self.task(task)
-        found = read_texts(texts, f"Task '{task}'", chosen.text, (len(chosen.text),))
+        if texts is None:
+            task, texts = self.only_task(task), task
+        chosen = self.task(self.only_task(texts) if task is None else task)
+        found = read_texts(texts, f"Task '{chosen.name}'", chosen.text, (len(chosen.text),))
         columns = dict(zip(chosen.text, found, strict=True))
-        return [to_prediction(chosen, row) for row in self.predict_columns([task], columns)[task].values]
+        return [to_prediction(chosen, row) for row in self.predict_columns([chosen.name], columns)[chosen.name].values]
+
+    def only_task(self, texts: Any) -> str:
+        """The task of texts that name none."""
+        first = next(iter(self.tasks))
+        if texts is None or (isinstance(texts, str) and texts in self.tasks):
+            raise UserError("predict: no texts are given.", f'For example: predict("{first}", ["A fine film."])')
+        if len(self.tasks) > 1:
+            raise UserError(
+                f"predict: name the task; this model has the tasks {', '.join(self.tasks)}.",
+                f'For example: predict("{first}", texts)',
+            )
+        return first
 
     def predict_columns(self, tasks: Sequence[str], columns: Mapping[str, list[str]]) -> dict[str, TaskPredictions]:
         """Several tasks at once, as exact numbers; `columns` has the texts under the names that the tasks have."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from minbert.data.memory_tables import column_names, column_values, is_null, places_of, plain_table
-from minbert.errors import UserError
+from minbert.errors import UserError, short_repr
 
 WANTED = {(1,): "one text", (2,): "a pair of texts", (1, 2): "one text or a pair of texts"}
 
@@ -41,10 +41,13 @@ def table_texts(given: Any, wanted: str, names: Sequence[str], counts: Collectio
         return None
     places = (places_of(names, known) if names else None) or (range(len(known)) if len(known) in counts else None)
     if places is None:
-        pick = names or [str(name) for name in known[:1]]
+        pick = [str(name) for name in known[: len(names) or 1]]
+        read = f", from the column{'s' * (len(names) > 1)} {', '.join(names)}" if names else ""
         raise UserError(
-            f"{wanted}; this table has the columns {', '.join(map(str, known)) or '(none)'}.",
-            f"Pick the column{'s' * (len(pick) > 1)} with the texts, for example: df[{as_key(pick)}]",
+            f"{wanted}{read}; this table has the columns {', '.join(map(str, known)) or '(none)'}.",
+            f"Pick the column{'s' * (len(pick) > 1)} with the texts, for example: df[{as_key(pick)}]"
+            if pick
+            else "Give a table that has texts.",
         )
     return [column_values(given, place) for place in places]
 
@@ -82,6 +85,6 @@ def checked_texts(column: list[Any], wanted: str) -> list[str]:
                 if is_null(text)
                 else "Texts are strings: convert other values with str()."
             )
-            raise UserError(f"{wanted}; row {row}, counting from 0, is {text!r:.80}.", how)
+            raise UserError(f"{wanted}; row {row}, counting from 0, is {short_repr(text)}.", how)
     # as Python's own strings, not NumPy's
     return [str(text) for text in column]

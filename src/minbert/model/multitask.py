@@ -25,6 +25,9 @@ from minbert.model.pairings.shared import SharedPairing
 from minbert.model.poolings import POOLINGS, Pooling
 from minbert.model.shared_layers import SharedLayer, SharedLayers
 
+# how the texts of a symmetric pair are laid out, for pairings that join them
+BOTH_ORDERS: dict[Layout, Layout] = {"cross_encoder": "both_orders", "combined": "combined_both_orders"}
+
 
 class TaskModule(nn.Module):
     """The modules of one task: adapters inside the encoder, and everything from its token vectors to the loss."""
@@ -72,7 +75,7 @@ class TaskModule(nn.Module):
             return 1
         if self.layout == "simcse":
             return 2
-        return {"bi_encoder": 2, "combined": 3}.get(self.layout, 1) if self.task.paired else 1
+        return {"bi_encoder": 2, "combined": 3}.get(self.pairing.layout, 1) if self.task.paired else 1
 
     def shared_layers(self, bert: Bert, where: str, shared: SharedLayers) -> tuple[SharedLayer, ...]:
         """The layer between pooling and head that the plan names, if any."""
@@ -112,7 +115,7 @@ class TaskModule(nn.Module):
 
     @property
     def layout(self) -> Layout:
-        return "both_orders" if self.symmetric and self.pairing.layout == "cross_encoder" else self.pairing.layout
+        return BOTH_ORDERS.get(self.pairing.layout, self.pairing.layout) if self.symmetric else self.pairing.layout
 
     @property
     def shared_modules(self) -> tuple[nn.Module, ...]:
@@ -139,12 +142,13 @@ class TaskModule(nn.Module):
         vectors_SD = self.pooling(self.pairing(x_TD, packed).float(), packed)
         for layer in self.before_head:
             vectors_SD = vectors_SD if layer.concatenates else layer(vectors_SD)
-        in_both_orders = self.layout == "both_orders" and not self.pooling.per_token
-        chunks = vectors_SD.chunk(2 if in_both_orders else self.num_vectors)
+        # the joined texts of a symmetric pair are there in both orders
+        more = self.symmetric and self.pairing.layout in BOTH_ORDERS and not self.pooling.per_token
+        chunks = vectors_SD.chunk(self.num_vectors + more)
         if self.num_vectors == 1:
             return [(chunk_BD,) for chunk_BD in chunks]
         u_BD, v_BD, *joined = chunks
-        orders = [(u_BD, v_BD, *joined), (v_BD, u_BD, *joined)] if self.symmetric else [chunks]
+        orders = [(u_BD, v_BD, *joined[:1]), (v_BD, u_BD, *joined[-1:])] if self.symmetric else [chunks]
         return [self.concatenate(order) for order in orders]
 
     def concatenate(self, vectors_BD: Sequence[Tensor]) -> Sequence[Tensor]:

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy.typing as npt
 
+from minbert.config.task import label_key
+from minbert.data.text_format import is_unicode
 from minbert.data.text_keys import ExampleKey, example_keys
-from minbert.errors import UserError
+from minbert.errors import UserError, short_repr
 from minbert.python.target import plain
 
 # the only task, and its label column
@@ -38,6 +40,18 @@ def fit_rows(columns: Sequence[list[str]], labels: Sequence[Any], kind: str) -> 
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, labels, strict=True)]
 
 
+def label_settings_of(classes: npt.NDArray[Any]) -> dict[str, Any]:
+    """The classes as the labels of a task; as numbers with names, if files cannot tell the classes apart."""
+    labels = [plain(each) for each in classes]
+    keys = [label_key(each) for each in labels]
+    plain_types = all(isinstance(each, str | int | float) for each in labels)
+    if plain_types and len(set(keys)) == len(keys) and all(key and is_unicode(key) for key in keys):
+        return {"labels": labels}
+    names = [str(each) for each in labels]
+    named = {"label_names": names} if all(names) and len(set(names)) == len(names) else {}
+    return {"labels": list(range(len(labels))), **named}
+
+
 def class_weights(given: Any, classes: npt.NDArray[Any]) -> dict[str, Any]:
     """scikit-learn's class_weight as a setting of a task."""
     if given is None:
@@ -47,7 +61,7 @@ def class_weights(given: Any, classes: npt.NDArray[Any]) -> dict[str, Any]:
     known = [plain(each) for each in classes]
     if not isinstance(given, Mapping) or not set(given) <= set(known):
         raise UserError(
-            f"class_weight is None, 'balanced' or {{class: weight}} with classes of y, not {given!r:.80}.",
+            f"class_weight is None, 'balanced' or {{class: weight}} with classes of y, not {short_repr(given)}.",
             f"The classes are {', '.join(map(repr, known[:8]))}{', ...' * (len(known) > 8)}.",
         )
     return {"class_weights": [float(given.get(each, 1.0)) for each in known]}

@@ -1,9 +1,10 @@
 """What `minbert.train` is given -> the rows of each task by their role: train, dev and test."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from minbert.config.recipe import RESERVED_NAMES
 from minbert.data.file_groups import ROLES
 from minbert.data.memory_tables import column_names
 from minbert.data.source import SplitName
@@ -18,8 +19,19 @@ def named_data(data: Any) -> dict[str, dict[SplitName, Any]]:
     if data is None or (isinstance(data, Mapping) and not data):
         raise UserError("No data is given.", 'For example: minbert.train({"stars": df}, out="runs/stars")')
     if isinstance(data, Mapping) and "train" not in data:
+        refuse_names(data)
         return {str(name): splits_of(each, str(name)) for name, each in data.items()}
     return {"": splits_of(data, "the data")}
+
+
+def refuse_names(names: Iterable[Any]) -> None:
+    for name in map(str, names):
+        if not name.strip():
+            raise UserError("The name of a task is empty.", 'Give it one: {"stars": rows}')
+        if name in RESERVED_NAMES:
+            raise UserError(
+                f"A task cannot be called '{name}': {RESERVED_NAMES[name]}.", f'Use another name: {{"{name}_": rows}}'
+            )
 
 
 def splits_of(data: Any, where: str) -> dict[SplitName, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from minbert.config.task import Label, label_key
 from minbert.data.memory_tables import column_names, declared_labels, first_repeated, plain_table, plain_value
-from minbert.errors import UserError
+from minbert.errors import UserError, short_repr
 
 HOW_TO_GIVE_ROWS = (
     "Give a pandas or polars DataFrame, a Dataset, a path, or a list of dicts: "
@@ -108,7 +108,7 @@ def as_record(row: Any, where: str, tuple_names: Mapping[int, tuple[str, ...]]) 
         row = dict(zip(tuple_names[len(row)], row, strict=True))
     if not isinstance(row, Mapping):
         raise UserError(
-            f"{where}: {row!r:.80} is no row: it names no columns.",
+            f"{where}: {short_repr(row)} is no row: it names no columns.",
             "With texts and labels in two lists, give list(zip(texts, labels)). " + HOW_TO_GIVE_ROWS
             if isinstance(row, str)
             else HOW_TO_GIVE_ROWS,

@@ -4,25 +4,23 @@ import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any
 
-from minbert.config.task import Task
+from minbert.config.task import Task, task_from
 from minbert.data.dataset import Dataset, read_dataset
 from minbert.data.rejects import count_reasons, describe_reasons
 from minbert.data.source import DataSource
 from minbert.errors import UserError
 from minbert.inference.predictor import Prediction, Predictor, load_predictor
 from minbert.python.run_data import RunData
+from minbert.python.run_table import run_table
 from minbert.python.user_warning import warn_user
 from minbert.python.wording import python_words
 from minbert.runs.directory import dev_rows, read_run
 from minbert.runs.events import Scores
 from minbert.runs.outcomes import TaskOutcome
 from minbert.runs.scoring import Scoring
-
-COLUMNS = ("task", "metric", "constant", "untrained", "this model", "95 % interval", "dev rows")
 
 
 class Run:
@@ -51,10 +49,14 @@ class Run:
     def outcomes(self) -> dict[str, TaskOutcome]:
         """Each task's main metric, its 95 % interval and its controls."""
         fields = TaskOutcome.__dataclass_fields__
-        return {
+        outcomes = {
             name: TaskOutcome(**{key: value for key, value in each.items() if key in fields})
             for name, each in self.about.get("outcomes", {}).items()
         }
+        return {name: with_own_labels(each, self._task_settings(name)) for name, each in outcomes.items()}
+
+    def _task_settings(self, name: str) -> Any:
+        return self.about.get("recipe", {}).get("tasks", {}).get(name, {}).get("task")
 
     @cached_property
     def model(self) -> Predictor:
@@ -62,10 +64,10 @@ class Run:
         with python_words():
             return load_predictor(self.path)
 
-    def predict(self, task: str, texts: Any) -> list[Prediction]:
-        """One prediction per text, or per (text, text) pair where the task compares two.
+    def predict(self, task: Any = None, texts: Any = None) -> list[Prediction]:
+        """One prediction per text, or per (text, text) pair where the task compares two: run.predict(task, texts).
 
-        task: the name of the task.
+        task: its name; of a run with one task, it may be left out: run.predict(texts).
         texts: a list, an array or a Series; or a DataFrame or Dataset, of which the task's columns are read.
         """
         return self.model.predict(task, texts)
@@ -109,11 +111,17 @@ class Run:
 
     def _repr_html_(self) -> str:
         """For notebooks: each task next to its controls."""
-        rows = [html_cells(name, each) for name, each in self.outcomes.items()]
-        body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-        head = "".join(f"<th>{escape(column)}</th>" for column in COLUMNS)
-        caption = f"<p>Run <code>{escape(str(self.path))}</code>, {escape(self.state)}</p>"
-        return f"{caption}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if rows else caption
+        return run_table(self.path, self.state, self.outcomes)
+
+
+def with_own_labels(outcome: TaskOutcome, task: Any) -> TaskOutcome:
+    """The outcome with labels of the type that they have in the data, as predictions have them; JSON has only texts."""
+    if not isinstance(outcome.constant_answer, dict) or not isinstance(task, Mapping):
+        return outcome
+    made = task_from("", Path(), task, "the run")
+    own = dict(zip(made.label_texts, made.label_names or made.labels, strict=True))
+    answer = {own.get(text, text): share for text, share in outcome.constant_answer.items()}
+    return replace(outcome, constant_answer=answer)
 
 
 def labeled_data_of(data: Any, tasks: Collection[str]) -> dict[str, Any]:
@@ -126,10 +134,3 @@ def labeled_data_of(data: Any, tasks: Collection[str]) -> dict[str, Any]:
         f"evaluate: give the rows of each task as {{task: rows}}; this run has the tasks {', '.join(tasks)}.",
         f'For example: run.evaluate({{"{next(iter(tasks))}": rows}})',
     )
-
-
-def html_cells(name: str, outcome: TaskOutcome) -> list[str]:
-    controls = ["" if score is None else f"{score:.3f}" for score in (outcome.constant, outcome.probe)]
-    beaten = f" (does not beat {' and '.join(outcome.not_beaten)})" if outcome.not_beaten else ""
-    interval = f"{outcome.low:.3f} to {outcome.high:.3f}"
-    return [name, outcome.metric, *controls, f"{outcome.value:.3f}{beaten}", interval, f"{outcome.rows:,}"]

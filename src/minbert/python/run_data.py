@@ -101,7 +101,9 @@ def find_data(data: Any, stored: RunData, choices: Choices) -> list[FoundData]:
     """The tasks in the data. Data with a name has its task called like it."""
     if isinstance(data, list) and data and all(isinstance(each, str | Path) for each in data):
         paths = [existing_file(Path(each), "data") for each in data]
-        return infer_tasks(paths, choices.of(""))
+        in_files = infer_tasks(paths, choices.of(""))
+        choices.set_metrics({task.name: [task] for each in in_files for task in each.tasks})
+        return in_files
     found, given = [], named_data(data)
     choices.check_names(given)
     for name, splits in given.items():
@@ -118,6 +120,7 @@ def find_data(data: Any, stored: RunData, choices: Choices) -> list[FoundData]:
             if name:
                 task.name = stem if len(group.tasks) == 1 else f"{stem}_{task.name}"
         found.append(group)
+    choices.set_metrics({name: group.tasks for name, group in zip(given, found, strict=True)})
     make_names_unique(found)
     return found
 

@@ -13,9 +13,10 @@ from minbert.config.recipe import Recipe
 from minbert.data.infer_task import FoundData
 from minbert.data.source import DataSource
 from minbert.python.choices import Choices
-from minbert.python.options import as_overrides, budget_seconds, run_path, shows_progress
+from minbert.python.options import budget_seconds, run_overrides, run_path, shows_progress
 from minbert.python.run import Run
 from minbert.python.run_data import RunData, find_data
+from minbert.python.user_warning import warn_user
 from minbert.python.watching import show_scores, train_to_finish, worded_events
 from minbert.python.wording import in_python, python_words
 from minbert.runs.directory import check_new_directory
@@ -34,6 +35,7 @@ def train(
     text: PerTask = None,
     label: PerTask = None,
     kind: PerTask = None,
+    metric: PerTask = None,
     keep_na: bool = False,
     backbone: str | Path | None = None,
     seed: int | None = None,
@@ -51,7 +53,7 @@ def train(
         (train, dev) or (train, dev, test) of these, or a DatasetDict.
     out: the directory of the run.
     text, label: the names of the columns, if those that are found are wrong; a list of two texts for pairs.
-    kind: "classify" or "score". text, label and kind are for all data, or {task: ...}.
+    kind: "classify" or "score"; metric: what chooses the best model, such as "f1". These four: for all, or {task: ...}.
     keep_na: strings such as "N/A" are labels, not missing values.
     backbone: the pretrained model: a directory, or a name that `minbert models` lists.
     seed: of all random numbers.
@@ -59,22 +61,23 @@ def train(
     recipe: train with the settings of this recipe instead of those that are chosen for the data.
     settings: other settings of a recipe by their path: {"optimizer.learning_rate": 1e-4}.
     force: replace an older run in `out`.
-    strict: stop if a dev row is also a training row.
-    skip_bad_rows: skip rows that cannot be read.
+    strict: stop if a dev row is also a training row; skip_bad_rows: skip rows that cannot be read.
     progress: "bar" (lines in a notebook), or None to show nothing; problems of the data are then Python's warnings.
     """
-    shown, overrides = shows_progress(progress), as_overrides(settings, backbone=backbone, seed=seed)
+    shown, overrides = shows_progress(progress), run_overrides(settings, backbone, seed)
     options = StartOptions(force, strict, skip_bad_rows, budget)
-    planned = plan_training(data, out, Choices(text, label, kind, keep_na), recipe, overrides, options)
+    planned = plan_training(data, out, Choices(text, label, kind, keep_na, metric), recipe, overrides, options)
     return finish_planned(planned, shown)
 
 
 def finish_planned(planned: "PlannedTraining", shown: bool) -> Run:
     if shown:
-        with console.worded(in_python):
-            show_found(planned.found)
+        with console.worded(planned.in_words):
+            show_found(planned.found, planned.stored.written)
+    else:
+        planned.warn()
     with python_words(planned.stored.in_words):
-        finished = train_to_finish(planned.events, planned.out, shown)
+        finished = train_to_finish(planned.events, planned.out, shown, planned.in_words)
     if shown:
         show_scores(finished)
     return Run(planned.out)
@@ -87,6 +90,7 @@ def train_events(
     text: PerTask = None,
     label: PerTask = None,
     kind: PerTask = None,
+    metric: PerTask = None,
     keep_na: bool = False,
     backbone: str | Path | None = None,
     seed: int | None = None,
@@ -102,11 +106,12 @@ def train_events(
     The parameters are those of `minbert.train`. Everything is read and checked at the call. Leaving the loop saves the
     run, and `minbert.resume` continues it.
     """
-    overrides = as_overrides(settings, backbone=backbone, seed=seed)
+    overrides = run_overrides(settings, backbone, seed)
     options = StartOptions(force, strict, skip_bad_rows, budget)
-    planned = plan_training(data, out, Choices(text, label, kind, keep_na), recipe, overrides, options)
+    planned = plan_training(data, out, Choices(text, label, kind, keep_na, metric), recipe, overrides, options)
+    planned.warn()
     with python_words(planned.stored.in_words):
-        events = worded_events(planned.events())
+        events = worded_events(planned.events(), planned.in_words)
         return remaining_events(next(events), events, planned.stored)
 
 
@@ -150,6 +155,15 @@ class PlannedTraining:
     found: list[FoundData]
     stored: RunData
     options: StartOptions
+
+    def in_words(self, message: str) -> str:
+        return in_python(self.stored.in_words(message))
+
+    def warn(self) -> None:
+        """What is probably a mistake in the data, as warnings of Python."""
+        for data in self.found:
+            for warning in data.warnings:
+                warn_user(self.in_words(warning))
 
     def events(self, stop_requested: StopRequest = never_stop) -> Iterator[Event]:
         try:

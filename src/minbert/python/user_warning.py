@@ -1,11 +1,29 @@
-"""Warnings that point to the user's line, not to ours."""
+"""Warnings that point to the user's line, not to ours, and are shown once for each line."""
 
 import sys
 import warnings
+
+# texts that were shown, with file and line
+SHOWN: set[tuple[str, str, int]] = set()
 
 
 def warn_user(message: str) -> None:
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("minbert."):
         level, frame = level + 1, frame.f_back
+    place = (message, frame.f_code.co_filename, frame.f_lineno)
+    # Python forgets what it has shown whenever someone changes its filters, as scikit-learn does for each fit of a
+    # search; so the rule of its default filter is kept here
+    if place in SHOWN and action_for(message, str(frame.f_globals.get("__name__", "")), frame.f_lineno) == "default":
+        return
+    SHOWN.add(place)
     warnings.warn(message, UserWarning, stacklevel=level)
+
+
+def action_for(message: str, module: str, line: int) -> str:
+    """What the filter that comes first says about a warning."""
+    for action, text, category, where, number in warnings.filters:
+        matches = (text is None or text.match(message)) and (where is None or where.match(module))
+        if matches and issubclass(UserWarning, category) and number in (0, line):
+            return action
+    return "default"

@@ -11,17 +11,24 @@ from minbert.cli.console import console
 from minbert.cli.interrupts import StopSignal
 from minbert.cli.outcome_table import show_task_outcomes
 from minbert.cli.training_progress import watch_training
-from minbert.data.rejects import describe_reasons
+from minbert.python.run_warnings import data_warnings, outcome_warnings
 from minbert.python.user_warning import warn_user
 from minbert.python.wording import in_python
 from minbert.runs.events import Event, Finished, Started, Stopped
 from minbert.runs.fit import StopRequest
 
+Words = Callable[[str], str]
 
-def train_to_finish(begin: Callable[[StopRequest], Iterator[Event]], out: Path, progress: bool) -> Finished:
-    """Train until the end. Ctrl-C, or "interrupt" in a notebook, ends the current step and saves everything."""
+
+def train_to_finish(
+    begin: Callable[[StopRequest], Iterator[Event]], out: Path, progress: bool, words: Words = in_python
+) -> Finished:
+    """Train until the end. Ctrl-C, or "interrupt" in a notebook, ends the current step and saves everything.
+
+    `words`: how messages are worded.
+    """
     stop_signal = StopSignal()
-    events = worded_events(begin(stop_signal))
+    events = worded_events(begin(stop_signal), words)
     # only the main thread receives signals
     listens = threading.current_thread() is threading.main_thread()
     try:
@@ -36,37 +43,36 @@ def train_to_finish(begin: Callable[[StopRequest], Iterator[Event]], out: Path, 
         ) from None
 
 
-def finish_silently(events: Iterator[Event], stop_signal: StopSignal | None = None) -> Finished:
-    """What is wrong with the data becomes warnings of Python."""
+def finish_silently(
+    events: Iterator[Event],
+    stop_signal: StopSignal | None = None,
+    at_start: Callable[[Started], list[str]] = data_warnings,
+    at_end: Callable[[Finished], list[str]] = outcome_warnings,
+) -> Finished:
+    """What is wrong with the data and with the result becomes warnings of Python: `at_start` and `at_end` word it."""
     with ExitStack() as listening:
         for event in events:
             if isinstance(event, Finished):
+                for warning in at_end(event):
+                    warn_user(warning)
                 return event
             if isinstance(event, Started):
                 if stop_signal is not None:
                     listening.enter_context(stop_signal.listening())
-                for warning in data_warnings(event):
+                for warning in at_start(event):
                     warn_user(warning)
     raise AssertionError("a training run ends with Finished")
 
 
-def data_warnings(event: Started) -> list[str]:
-    skipped = [
-        f"{name}: {count:,} row{'s' * (count > 1)} skipped: {describe_reasons(event.skip_reasons.get(name, {}))}"
-        for name, count in event.skipped.items()
-        if count
-    ]
-    return [*event.warnings, *skipped]
-
-
-def worded_events(events: Iterator[Event]) -> Iterator[Event]:
+def worded_events(events: Iterator[Event], words: Words = in_python) -> Iterator[Event]:
     """The events, with messages in Python's words."""
     for event in events:
         if isinstance(event, Started):
             notes, warnings, settings = (
-                tuple(map(in_python, each)) for each in (event.notes, event.warnings, event.settings)
+                tuple(map(words, each)) for each in (event.notes, event.warnings, event.settings)
             )
-            event = replace(event, notes=notes, warnings=warnings, settings=settings)
+            findings = tuple(replace(each, message=words(each.message)) for each in event.findings)
+            event = replace(event, notes=notes, warnings=warnings, settings=settings, findings=findings)
         yield event
 
 

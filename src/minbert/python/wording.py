@@ -19,7 +19,7 @@ SENTENCES = {
     r"minbert resume (?:'([^']*)'|(\S+))": r'minbert.resume("\1\2")',
     r"`minbert evaluate (\S+)` shows its scores": r'minbert.Run("\1").scores has its scores',
     r"`minbert predict --input`": "run.predict",
-    r"; `minbert check` lists (them( all)?|all rows)": "",
+    r"; `minbert check` (lists (them( all)?|all rows)|finds problems in those that there are)": "",
     r"Name the folder that holds \S+, with --data-root FOLDER or the variable MINBERT_DATA\.": (
         'Put it back there, or give rows: run.evaluate({"TASK": rows})'
     ),
@@ -29,7 +29,9 @@ SENTENCES = {
         'text=["a", "b"] for pairs, label=["a", "b"] for more tasks'
     ),
     r"--label (\S+) --label \.\.\.": r'label=["\1", ...]',
-    r"[Nn]ame another column with --(text|label)": r"Name another column with `\1`",
+    r"(name another column) with --(text|label)": r"\1 with `\2`",
+    r"(Name another column) with --(text|label)": r"\1 with `\2`",
+    r"--metric (\S+): no task": r'metric="\1": no task',
     r"with --recipe NAME": 'with recipe="NAME"',
 }
 
@@ -67,16 +69,22 @@ def parameter(found: re.Match[str]) -> str:
 
 
 @contextmanager
-def python_words(reword: Callable[[str], str] = str) -> Iterator[None]:
+def python_words(reword: Callable[[str], str] = str, words: Callable[[str], str] = in_python) -> Iterator[None]:
     """Errors within it name parameters instead of options of the command line.
 
-    `reword`: what else to change, before; it names what was given instead of the files that hold it.
+    `reword`: what else to change, before; it names what was given instead of the files that hold it. `words`: how
+    messages are worded.
     """
     try:
         yield
     except UserError as wrong:
         error = BadRows(wrong.rejects, FEW_BAD_ROWS) if isinstance(wrong, BadRows) else wrong
-        problem, next_step = in_python(reword(error.problem)), in_python(error.next_step)
-        if re.search(", rows? ", problem) and problem != in_python(error.problem):
+        in_memory = reword(error.problem)
+        next_step = error.next_step
+        if in_memory != error.problem:
+            in_memory = in_memory.replace(" (JSON, UTF-8)", "")
+            next_step = re.sub(r" It was read as [^.]*\.", "", next_step.replace("The file has the", "It has the"))
+        problem, next_step = words(in_memory), words(next_step)
+        if re.search(", rows? ", problem) and in_memory != error.problem:
             next_step = f"{next_step} Rows are counted from 0."
         raise UserError(problem, next_step.strip()) from None

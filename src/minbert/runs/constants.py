@@ -3,13 +3,15 @@
 N rows, C labels.
 """
 
+from typing import Any
+
 import numpy as np
 
 from minbert.config.task import Task
 from minbert.data.metrics import Array, score
 
 # the frequency of each label in the training rows, the most frequent first; or their mean score
-ConstantAnswer = dict[str, float] | float
+ConstantAnswer = dict[Any, float] | float
 
 
 def constant_answer(task: Task, labels_N: Array) -> ConstantAnswer:

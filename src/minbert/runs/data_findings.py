@@ -28,6 +28,8 @@ class Finding:
     severity: Literal["wrong", "warning"]
     task: str
     message: str
+    # what is learned, what is left out, how far the scores can be trusted, and what the encoder sees of the texts
+    about: Literal["labels", "skipped rows", "scores", "texts"] = "labels"
 
 
 @dataclass(frozen=True)
@@ -60,11 +62,13 @@ def examine_data(ready: Prepared) -> ExaminedData:
                 reports[split, name] = report_split(ready, name, split, rows[name], own)
                 keys[split, name] = [tuple(sorted(key)) for key in own]
     leaks, test_leaks = leaks_of(ready, keys)
-    findings = [Finding("wrong", name, found.sentence(name)) for found in (leaks, test_leaks) for name in found.counts]
+    findings = [
+        Finding("wrong", name, found.sentence(name), "scores") for found in (leaks, test_leaks) for name in found.counts
+    ]
     for name, task in ready.tasks.items():
         train, *others = (reports[split, name] for split in splits if (split, name) in reports)
         classes, held_out = task.kind == "classify", task.files.dev is None
-        findings += train_findings(train, classes)
+        findings += [*train_findings(train, classes), *skip_findings(train, others[0].rows if held_out else 0)]
         findings += length_findings(ready, name)
         for other in others:
             findings += scored_findings(other, classes, held_out and other.split == "dev")
@@ -113,12 +117,18 @@ def train_findings(found: SplitReport, classes: bool) -> Iterator[Finding]:
             f"{name}: {found.contradictions:,} training rows ({share:.1%}) have the same texts as a row with another "
             f"{'label' if classes else 'score'}",
         )
-    if found.skipped > MANY_SKIPPED * (found.rows + found.skipped):
+
+
+def skip_findings(found: SplitReport, held_out: int) -> Iterator[Finding]:
+    """`held_out`: training rows that became dev rows."""
+    given = found.rows + held_out + found.skipped
+    if found.skipped > MANY_SKIPPED * given:
         yield Finding(
             "warning",
-            name,
-            f"{name}: {found.skipped:,} of {found.rows + found.skipped:,} training rows are skipped: "
+            found.task,
+            f"{found.task}: {found.skipped:,} of {given:,} training rows are skipped: "
             f"{describe_reasons(found.skip_reasons)}",
+            "skipped rows",
         )
 
 
@@ -128,22 +138,26 @@ def length_findings(ready: Prepared, name: str) -> Iterator[Finding]:
     limit = ready.model.task(name).max_length
     if asked is not None and asked > limit:
         message = f"max_length {asked:,} is more than the backbone reads: at most {limit} tokens of each row are read"
-        yield Finding("warning", name, f"{name}: {message}")
+        yield Finding("warning", name, f"{name}: {message}", "texts")
 
 
 def scored_findings(found: SplitReport, classes: bool, held_out: bool) -> Iterator[Finding]:
     """Of dev or test rows. `held_out`: they are split off the training file."""
     name, split = found.task, found.split
     if found.rows < FEW_DEV_ROWS:
-        yield Finding("warning", name, f"{name}: only {plural(found.rows, f'{split} row')}, so its scores are rough")
+        yield Finding(
+            "warning", name, f"{name}: only {plural(found.rows, f'{split} row')}, so its scores are rough", "scores"
+        )
     if found.constant:
         what = "label" if classes else "score"
-        yield Finding("warning", name, f"{name}: all {split} rows have the same {what}, so its scores mean little")
+        yield Finding(
+            "warning", name, f"{name}: all {split} rows have the same {what}, so its scores mean little", "scores"
+        )
     elif classes:
         missing = [label for label, count in found.labels.items() if not count]
         if missing:
             why = ", too rare to hold out a row of each" if held_out else ""
-            yield Finding("warning", name, f"{name}: no {split} row has {label_list(missing)}{why}")
+            yield Finding("warning", name, f"{name}: no {split} row has {label_list(missing)}{why}", "scores")
 
 
 def text_findings(found: SplitReport) -> Iterator[Finding]:
@@ -157,6 +171,7 @@ def text_findings(found: SplitReport) -> Iterator[Finding]:
             f"{found.task}: the tokenizer does not know {found.unknown_tokens:.0%} of the tokens ([UNK]), and in "
             f"{found.unknown_rows:,} of {found.rows:,} {rows} at least half: choose a backbone for this language, "
             "such as --set backbone=bert-multilingual (`minbert models`)",
+            "texts",
         )
     if found.truncated > MANY_TRUNCATED * found.rows:
         higher = found.suggested_max_length
@@ -169,6 +184,7 @@ def text_findings(found: SplitReport) -> Iterator[Finding]:
                 if higher
                 else "tokens, the most that the backbone reads"
             ),
+            "texts",
         )
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from minbert.runs.data_findings import Finding
 from minbert.runs.outcomes import TaskOutcome
 from minbert.training.loop import Step
 
@@ -31,6 +32,8 @@ class Started:
     skip_reasons: dict[str, dict[str, int]] = field(default_factory=dict)
     # task: labeled rows of its test file
     test_rows: dict[str, int] = field(default_factory=dict)
+    # the warnings, and what each of them is about
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True)

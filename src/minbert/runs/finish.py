@@ -45,9 +45,10 @@ def finish(fit: Fit, planned_steps: int | None = None) -> Generator[Event, None,
     `planned_steps`: of a run with a time limit, its steps without the limit.
     """
     ready, out = fit.ready, fit.out
-    draw_curves(out)
+    if fit.curves:
+        draw_curves(out)
     model, _ = load_model(out, ready.recipe.precision)
-    calibrate_model(fit, model)
+    calibrate_kept(fit, model)
     (out / "predictions").mkdir(exist_ok=True)
     dev = splits_for(model, ready, {name: ready.dev[name] for name in model.tasks})
     scores = yield from fit.measure(scoring_of(model, dev, out / "predictions"))
@@ -93,7 +94,7 @@ def with_intervals(tested: Scoring) -> dict[str, dict[str, Any]]:
     return outcomes
 
 
-def calibrate_model(fit: Fit, model: Model) -> None:
+def calibrate_kept(fit: Fit, model: Model) -> None:
     """Fit the temperature and the decision threshold of each classifier on dev rows, and save them with the model."""
     temperatures: dict[str, float] = {}
     thresholds: dict[str, float | None] = {}

@@ -25,7 +25,15 @@ from minbert.runs.scoring import Scoring, fixed_sample, main_metrics, scoring_of
 from minbert.runs.time_plan import TimeLimit
 from minbert.runs.untrained import splits_for, untrained_model
 from minbert.training.gradient_conflict import GradientCosines, gradient_cosines, gradient_of, in_batches
-from minbert.training.linear_probe import PROBE_ROWS, can_be_probed, fit_head, reads_plain_mean, set_head, set_prior
+from minbert.training.linear_probe import (
+    FITTED,
+    PROBE_ROWS,
+    can_be_probed,
+    fit_head,
+    reads_plain_mean,
+    set_head,
+    set_prior,
+)
 from minbert.training.loop import Loop, Step
 from minbert.training.prepare import Prepared, Split
 from minbert.training.probe_fit import LinearFit
@@ -45,14 +53,17 @@ class Fit:
         stop_requested: StopRequest,
         files: Mapping[str, Files],
         limit: TimeLimit | None = None,
+        curves: bool = True,
     ) -> None:
-        """`files`: each task's files as its settings name them, which the saved model repeats."""
+        """`files`: each task's files as its settings name them, which the saved model repeats. `curves`: whether to
+        write curves.png and events for TensorBoard."""
         self.ready = ready
         self.out = out
         self.every = every
         self.stop_requested = stop_requested
         self.files = files
         self.limit = limit
+        self.curves = curves
         self.loop = Loop(ready.model, ready.setup)
         self.best: float | None = None
         # after which step the kept model was saved; None: it is the untrained backbone with linear heads
@@ -117,7 +128,7 @@ class Fit:
             if self.ready.recipe.selection.untrained:
                 yield from self.keep_untrained(fits)
             yield from self.start_heads(fits)
-        log = MetricsLog(self.out, self.loop.done, measured=not self.unmeasured)
+        log = MetricsLog(self.out, self.loop.done, measured=not self.unmeasured, tensorboard=self.curves)
         with closing(log), closing(StepProfiler(self.out)) if profile else nullcontext() as profiler:
             while True:
                 if self.unmeasured:
@@ -165,13 +176,13 @@ class Fit:
         """
         ready = self.ready
         able = {name: ready.recipe.tasks[name].head_init for name in ready.tasks if can_be_probed(ready.model, name)}
-        probed = [name for name, start in able.items() if start == "linear_probe"]
+        probed = [name for name, start in able.items() if start in FITTED]
         for name, start in able.items():
             if start == "prior":
                 set_prior(ready.model.task(name), ready.train[name].dataset.labels)
         for number, name in enumerate(probed):
             split, part = ready.train[name], ready.model.task(name)
-            if name in known and reads_plain_mean(part):
+            if name in known and able[name] == "linear_probe" and reads_plain_mean(part):
                 set_head(part.head, known[name])
                 continue
             assert split.dataset.labels is not None
@@ -224,17 +235,18 @@ class Fit:
         return gradient_cosines(gradients)
 
     def judge(self, scores: Scores) -> bool:
-        """Whether these scores are the best so far."""
+        """Whether these scores are the best so far. Of two equal ones the later is: it was trained for longer."""
         value = overall(scores, self.ready.tasks, self.ready.recipe.overall)
         if not scores:
             # nothing to score: the last model is the best
             value = float(self.loop.done)
         # the first is kept whatever it scores, even if that is not a number
-        better = bool(self.best is None or value > self.best)
-        self.waited = 0 if better or self.loop.done == 0 else self.waited + 1
-        if better:
+        higher = bool(self.best is None or value > self.best)
+        kept = higher or value == self.best
+        self.waited = 0 if higher or self.loop.done == 0 else self.waited + 1
+        if higher:
             self.best = -math.inf if math.isnan(value) else value
-        return better
+        return kept
 
     def measure(self, scoring: Scoring) -> Generator[Event, None, Scores]:
         for event in scoring:

@@ -14,17 +14,16 @@ LAST_BYTES = 2**16
 
 
 class MetricsLog:
-    def __init__(self, out: Path, done: int = 0, measured: bool = True) -> None:
-        """`done`: steps that the log already has; `measured`: whether the last of them was evaluated if it was due.
+    def __init__(self, out: Path, done: int = 0, measured: bool = True, tensorboard: bool = True) -> None:
+        """`done`: steps that the log already has; `measured`: whether the last of them was evaluated if it was due;
+        `tensorboard`: whether to write events for it.
 
         Lines that an interrupted run wrote after its last checkpoint are removed: those steps are repeated.
         """
-        from tensorboardX import SummaryWriter
-
         path = out / "metrics.jsonl"
         if path.is_file():
             drop_lines_after(path, done, measured)
-        self.events = SummaryWriter(str(out / "events"), **({"purge_step": done + 1} if done else {}))
+        self.events = event_writer(out, done) if tensorboard else None
         self.file = path.open("a", encoding="utf-8", buffering=1)  # flushed line by line
 
     def step(self, step: Step) -> None:
@@ -32,32 +31,43 @@ class MetricsLog:
         row |= {"weights": step.weights} if step.weights else {}
         self.write(row | {"learning_rate": step.learning_rate, "tokens": step.tokens})
         for name, loss in step.losses.items():
-            self.events.add_scalar(f"loss/{name}", loss, step.number)
+            self.add_scalar(f"loss/{name}", loss, step.number)
         for name, weight in step.weights.items():
-            self.events.add_scalar(f"weight/{name}", weight, step.number)
-        self.events.add_scalar("learning_rate", step.learning_rate, step.number)
+            self.add_scalar(f"weight/{name}", weight, step.number)
+        self.add_scalar("learning_rate", step.learning_rate, step.number)
 
     def evaluated(self, event: Evaluated) -> None:
         row = {"step": event.step, "scores": event.scores, "overall": event.overall, "best": event.best}
         self.write(row)
         for name, found in event.scores.items():
             for metric, value in found.items():
-                self.events.add_scalar(f"dev/{name}/{metric}", value, event.step)
-        self.events.add_scalar("dev/overall", event.overall, event.step)
+                self.add_scalar(f"dev/{name}/{metric}", value, event.step)
+        self.add_scalar("dev/overall", event.overall, event.step)
 
     def compared(self, step: int, found: GradientCosines) -> None:
         self.write({"step": step, "cosines": found.cosines, "norms": found.norms})
         for pair, cosine in found.cosines.items():
-            self.events.add_scalar(f"cosine/{pair.replace(' ', '/')}", cosine, step)
+            self.add_scalar(f"cosine/{pair.replace(' ', '/')}", cosine, step)
         for name, norm in found.norms.items():
-            self.events.add_scalar(f"norm/{name}", norm, step)
+            self.add_scalar(f"norm/{name}", norm, step)
+
+    def add_scalar(self, name: str, value: float, step: int) -> None:
+        if self.events is not None:
+            self.events.add_scalar(name, value, step)
 
     def write(self, row: dict[str, Any]) -> None:
         self.file.write(json.dumps(row) + "\n")
 
     def close(self) -> None:
         self.file.close()
-        self.events.close()
+        if self.events is not None:
+            self.events.close()
+
+
+def event_writer(out: Path, done: int) -> Any:
+    from tensorboardX import SummaryWriter
+
+    return SummaryWriter(str(out / "events"), **({"purge_step": done + 1} if done else {}))
 
 
 def drop_lines_after(path: Path, done: int, measured: bool) -> None:

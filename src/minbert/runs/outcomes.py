@@ -8,7 +8,7 @@ from typing import Any
 from minbert.config.task import Task
 from minbert.data.dataset import Dataset
 from minbert.data.intervals import interval_of
-from minbert.data.metrics import Array, direction
+from minbert.data.metrics import Array, best_value, direction
 from minbert.files import sha256
 from minbert.runs.constants import ConstantAnswer, constant_scores
 from minbert.runs.controls import Controls
@@ -19,7 +19,7 @@ TEST_FIELDS = ("test", "test_low", "test_high", "test_rows")
 CONSTANT, PROBE = "the constant answer", "the untrained backbone"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TaskOutcome:
     """The main metric of one task on its dev rows."""
 
@@ -64,6 +64,15 @@ class TaskOutcome:
         """The controls that are worse, but whose score is in the interval of this one."""
         inside = (name for name, other in self.controls.items() if self.low <= other <= self.high)
         return tuple(name for name in inside if name not in self.not_beaten)
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether it does not beat a control although it could: nothing is better than a score without any error."""
+        return bool(self.not_beaten) and self.value != best_value(self.metric)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.as_record().items())
+        return f"TaskOutcome({shown})"
 
     def as_record(self) -> dict[str, Any]:
         """For JSON."""

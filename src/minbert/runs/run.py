@@ -50,31 +50,31 @@ def start_run(
     stop_requested: StopRequest = never_stop,
     command: str = "",
     own_files: Collection[Path] = (),
+    curves: bool = True,
 ) -> Iterator[Event]:
     """Train a recipe into a run directory. A user's error stops before the directory is created or touched.
 
     `stop_requested` is called after each step: if it returns a signal's number, everything is saved and Stopped raised.
     `command`: the command line that started the run, for run.json. `strict`: refuse dev rows that are training rows.
     `own_files`: data files that were written into the directory for this run. `budget`: seconds for the whole run;
-    training is shortened so that everything fits.
+    training is shortened so that everything fits. `curves`: whether to write curves.png and events for TensorBoard.
     """
     began = time.monotonic()
     directory.check_new_directory(out, force, own_files)
     ready = prepare(recipe, source)
     if strict:
         refuse_leaks(*examine_data(ready).all_leaks)
-    limit = None if budget is None else TimeLimit(plan_time(ready, source, budget, began, controls), began)
+    limit = time_limit(ready, source, budget, began, controls, recipe.selection.patience)
     whole = ready.setup.steps
     ready = ready if limit is None else limit.plan.shorten(ready)
-    about = directory.run_metadata(ready, source, command) | {"measures_controls": controls}
-    about |= budget_record(limit, whole)
+    about = directory.run_metadata(ready, source, command) | plan_record(limit, whole, controls)
     directory.create_run(out, about, force, own_files)
     with directory.lock_run(out):
         directory.write_recipe(out, ready)
-        fit = Fit(ready, out, every, stop_requested, {name: task.files for name, task in ready.tasks.items()}, limit)
-        begin = replace(
-            started_event(ready, notes=budget_notes(ready, limit, whole)), settings=chosen_for(recipe, ready)
-        )
+        files = {name: task.files for name, task in ready.tasks.items()}
+        fit = Fit(ready, out, every, stop_requested, files, limit, curves)
+        started = started_event(ready, notes=budget_notes(ready, limit, whole))
+        begin = replace(started, settings=chosen_for(recipe, ready))
         yield from run_to_end(fit, about, begin, profile, controls)
 
 
@@ -100,15 +100,15 @@ def resume_run(
         limit = TimeLimit(TimePlan(**about["budget"]), began) if "budget" in about else None
         whole = ready.setup.steps
         ready = ready if limit is None else limit.plan.shorten(ready)
-        now = directory.run_metadata(ready, source, command) | budget_record(limit, whole)
+        controls = bool(about.get("measures_controls"))
+        now = directory.run_metadata(ready, source, command) | plan_record(limit, whole, controls)
         directory.check_same_run(out, about, now)
         # the saved model names the files as the tasks did at the start, not where they were found
         files = {name: Files(**each) for name, each in about["files"].items()}
         fit = Fit(ready, out, every, stop_requested, files, limit)
         notes = (*restore_newest_checkpoint(fit), *directory.version_differences(about, now))
         resumed = [*about.get("resumed", []), now["started"]]
-        controls = bool(about.get("measures_controls"))
-        kept = {"files": about["files"], "started": about["started"], "measures_controls": controls}
+        kept = {"files": about["files"], "started": about["started"]}
         about = now | kept | {"resumed": resumed}
         write_json(out / "run.json", about)
         yield from run_to_end(fit, about, started_event(ready, fit.loop.done, notes), profile, controls)
@@ -130,7 +130,7 @@ def run_to_end(
     began = time.monotonic()
     out = fit.out
     try:
-        yield replace(begin, warnings=tuple(fit.examined.warnings))
+        yield replace(begin, warnings=tuple(fit.examined.warnings), findings=tuple(fit.examined.findings))
         stopped_early = yield from fit.go(profile, controls)
         final = yield from finish(fit, about.get("planned_steps"))
     except BaseException as wrong:
@@ -170,9 +170,17 @@ def finished_result(fit: Fit, final: FinalScores) -> dict[str, Any]:
     return {"state": "finished", "kept_step": fit.kept_step, **final.as_record(), "overall": total, "cost": cost}
 
 
-def budget_record(limit: TimeLimit | None, whole: int) -> dict[str, Any]:
-    """For run.json. `whole`: steps without the limit."""
-    return {} if limit is None else {"budget": asdict(limit.plan), "planned_steps": whole}
+def time_limit(
+    ready: Prepared, source: DataSource, budget: float | None, began: float, controls: bool, patience: int | None
+) -> TimeLimit | None:
+    """None without a budget. `patience`: that of the recipe as the user wrote it."""
+    return None if budget is None else TimeLimit(plan_time(ready, source, budget, began, controls, patience), began)
+
+
+def plan_record(limit: TimeLimit | None, whole: int, controls: bool) -> dict[str, Any]:
+    """For run.json. `whole`: steps without the limit; `controls`: whether the controls are measured."""
+    budget = {} if limit is None else {"budget": asdict(limit.plan), "planned_steps": whole}
+    return {"measures_controls": controls} | budget
 
 
 def budget_notes(ready: Prepared, limit: TimeLimit | None, whole: int) -> tuple[str, ...]:
@@ -199,13 +207,11 @@ def chosen_for(recipe: Recipe, ready: Prepared) -> tuple[str, ...]:
 
 
 def started_event(ready: Prepared, done: int = 0, notes: tuple[str, ...] = ()) -> Started:
-    datasets = {
-        name: [splits[name].dataset for splits in (ready.train, ready.dev, ready.test) if name in splits]
-        for name in ready.tasks
-    }
+    # rows of a test file without a label are no loss for training
+    datasets = {name: (ready.train[name].dataset, ready.dev[name].dataset) for name in ready.tasks}
     config = ready.model.bert.config
     return Started(
-        {name: (len(train), len(dev)) for name, (train, dev, *_) in datasets.items()},
+        {name: (len(train), len(dev)) for name, (train, dev) in datasets.items()},
         {name: sum(len(dataset.skipped) for dataset in each) for name, each in datasets.items()},
         ready.model.counts(),
         ready.setup.steps,

@@ -20,7 +20,7 @@ from minbert.runs.controls import CONTROL_TRAIN_ROWS, control_dev_rows
 from minbert.runs.labeled_tests import read_test_rows
 from minbert.runs.scoring import CALIBRATION_ROWS, fixed_sample
 from minbert.training.draw_costs import DrawKind, count_draws, draw_seconds, largest_fraction, time_draws
-from minbert.training.linear_probe import PROBE_ROWS, can_be_probed, reads_plain_mean
+from minbert.training.linear_probe import FITTED, PROBE_ROWS, can_be_probed, reads_plain_mean
 from minbert.training.loop import Loop
 from minbert.training.prepare import Prepared
 from minbert.training.stages import StagePlan, plan_stages
@@ -54,11 +54,14 @@ class TimePlan:
     probe_rows: int
     # seconds for what follows the last step: an evaluation, and the final scores
     reserve: float
+    # that of the user's recipe: the time is planned to the end, so stopping early by default would save nothing, and
+    # might happen during the warm-up
+    patience: int | None = None
 
     def shorten(self, ready: Prepared) -> Prepared:
         """The same run with shorter stages, to which its schedule adapts."""
         recipe, setup = ready.recipe, ready.setup
-        selection = replace(recipe.selection, eval_rows=self.eval_rows)
+        selection = replace(recipe.selection, eval_rows=self.eval_rows, patience=self.patience)
         recipe = replace(recipe, epoch_fraction=self.epoch_fraction, selection=selection)
         return replace(ready, recipe=recipe, setup=replace(setup, plans=plans_of(ready, self.epoch_fraction)))
 
@@ -114,7 +117,7 @@ class RunCosts:
 
     def probed(self, name: str) -> bool:
         """Whether the head of a task starts at a fit on the frozen encoder's vectors."""
-        wanted = self.ready.recipe.tasks[name].head_init == "linear_probe"
+        wanted = self.ready.recipe.tasks[name].head_init in FITTED
         return wanted and can_be_probed(self.ready.model, name)
 
     def evaluation(self, rows: int | None) -> float:
@@ -152,16 +155,25 @@ class RunCosts:
         return draw_seconds(count_draws(plans_of(self.ready, epoch_fraction), recipe), self.draws)
 
 
-def plan_time(ready: Prepared, source: DataSource, limit: float, began: float, controls: bool = True) -> TimePlan:
+def plan_time(
+    ready: Prepared,
+    source: DataSource,
+    limit: float,
+    began: float,
+    controls: bool = True,
+    patience: int | None = None,
+) -> TimePlan:
     """Time samples of a run, and plan the rest of it.
 
-    `began`: when the run began, by time.monotonic(). The model and everything else stays as it is.
+    `began`: when the run began, by time.monotonic(). `patience`: that of the recipe as the user wrote it. The model and
+    everything else stays as it is.
     """
     with unchanged(ready):
         row = time_rows(ready)
         draws = time_draws(ready, 1) if limit < SHORT_BUDGET else time_draws(ready)
     test = {name: len(rows.texts[0]) for name, rows in read_test_rows(ready.tasks, source).items() if name in row}
-    return fit_into(RunCosts(ready, draws, row, test, controls), limit, time.monotonic() - began)
+    plan = fit_into(RunCosts(ready, draws, row, test, controls), limit, time.monotonic() - began)
+    return replace(plan, patience=patience)
 
 
 def fit_into(costs: RunCosts, limit: float, used: float) -> TimePlan:

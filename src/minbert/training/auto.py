@@ -20,17 +20,22 @@ RecipePart = TypeVar("RecipePart", bound=Any)
 
 # rows of a task before its data is read
 ASSUMED_ROWS = 1000
-# passes over a task of 1,000 rows; small tasks get more passes than large ones: N^-EXPONENT
-PASSES, FEWEST_PASSES, MOST_PASSES, EXPONENT = 6.0, 2.0, 25.0, 0.5
+# passes over a task of 1,000 rows; small tasks get more passes than large ones: N^-EXPONENT. Labeled pairs start at
+# their cosine, which many passes over few rows would destroy
+PASSES, PAIR_PASSES, FEWEST_PASSES, MOST_PASSES, EXPONENT = 6.0, 3.0, 2.0, 25.0, 0.5
 EVALUATIONS = 8
+# of all steps, for parts of equal length
+MOST_EXTRA = 0.02
 AUTO_PATIENCE = 5
 SCORED_ROWS = 1000
 # the learning rate of a backbone of width 384; wider ones need smaller steps
 LEARNING_RATE, HEAD_LEARNING_RATE, WIDTH = 1.5e-4, 1e-3, 384
 # of all steps: an average of the weights is steadier from one evaluation to the next, and generalizes better
 AVERAGE_WINDOW = 0.15
-# similarity starts at the cosine of the two texts' vectors
-SCORE_FEATURES = ["cos", "x"]
+# pairs start at the cosine of the two texts' vectors; x, the vector of both texts together, lets their words meet
+PAIR_FEATURES = ["cos", "x"]
+# for backbones that cannot read two texts as one sequence
+SEPARATE_FEATURES = ["|u-v|", "u*v", "cos"]
 
 
 def choose_settings(
@@ -63,15 +68,14 @@ def auto_table(
 ) -> dict[str, Any]:
     """Everything that a recipe without stages leaves open, as a recipe's table."""
     defaults = recipe.table.get("defaults", {})
-    plans = {
-        name: {key: value for key, value in task_settings(task, sizes[name]).items() if key not in defaults}
-        for name, task in tasks.items()
-    }
-    batches = {
+    plans, batches = {}, {}
+    for name, task in tasks.items():
+        pairing = written(recipe, name, "pairing") or natural_pairing(task, config)
+        plan = task_settings(task, sizes[name], pairing if isinstance(pairing, str) else pairing["name"])
+        plans[name] = {key: value for key, value in plan.items() if key not in defaults}
         # the last batch of a pass may have fewer rows
-        name: (recipe.epochs or passes(rows)) * -(-rows // batch_size(recipe, name, plans[name]))
-        for name, rows in sizes.items()
-    }
+        batch_size = written(recipe, name, "batch_size") or plan["batch_size"]
+        batches[name] = (recipe.epochs or passes(sizes[name], task)) * -(-sizes[name] // batch_size)
     steps = max(1, round(sum(batches.values()) / recipe.optimizer.gradient_accumulation_steps))
     parts = evaluations(steps)
     return {
@@ -80,7 +84,7 @@ def auto_table(
         "stages": [
             {
                 "epochs": parts,
-                "steps_per_epoch": round(steps / parts),
+                "steps_per_epoch": -(-steps // parts),
                 "sampler": {"name": "fixed", "weights": {name: float(f"{each:.4g}") for name, each in batches.items()}},
             }
         ],
@@ -94,38 +98,46 @@ def auto_table(
     }
 
 
-def task_settings(task: Task, rows: int) -> dict[str, Any]:
-    """How one task is learned: pairs in one sequence; those with scores also separately, to start at their cosine."""
-    settings: dict[str, Any] = {"pairing": "bi_encoder", "pooling": "mean", "batch_size": 16 if rows < 5000 else 32}
+def natural_pairing(task: Task, config: BertConfig) -> str:
+    """Pairs separately, to start at their cosine, and in one sequence, if the backbone tells the two texts apart."""
+    return "combined" if task.paired and config.type_vocab_size > 1 else "bi_encoder"
+
+
+def task_settings(task: Task, rows: int, pairing: str) -> dict[str, Any]:
+    """How one task is learned."""
+    settings: dict[str, Any] = {"pairing": pairing, "pooling": "mean", "batch_size": 16 if rows < 5000 else 32}
     # a head that already fits the training rows leaves the encoder little to learn from, so labels start at their
-    # frequencies; scores start at a fit, because the cosine of two texts is a good one
+    # frequencies or at the cosine of a pair; scores start at a fit of all features
     settings["head_init"] = "prior" if task.kind == "classify" else "linear_probe"
     settings["head"] = {"name": "linear", "dropout": 0.1}
-    if task.paired:
-        settings["pairing"] = "cross_encoder"
-    if task.paired and task.kind == "score":
-        settings["pairing"] = "combined"
+    if task.paired and pairing != "cross_encoder":
         # without dropout: a dropped cosine would say that the texts are unrelated
-        settings["head"] = {"name": "linear", "dropout": 0.0, "features": SCORE_FEATURES}
+        features = PAIR_FEATURES if pairing == "combined" else SEPARATE_FEATURES
+        settings["head"] = {"name": "linear", "dropout": 0.0, "features": features}
+        settings["head_init"] = "cosine" if task.kind == "classify" else "linear_probe"
     return settings
 
 
-def batch_size(recipe: Recipe, name: str, chosen: Mapping[str, Any]) -> int:
-    """What the recipe writes for the task or for all tasks, else what was chosen."""
+def written(recipe: Recipe, name: str, setting: str) -> Any:
+    """What the recipe writes for a task or for all tasks; None if it leaves the setting open."""
     tasks = tasks_as_table(recipe.table.get("tasks", {}))
-    written = "batch_size" in (tasks.get(name) or {}) or "batch_size" in recipe.table.get("defaults", {})
-    return recipe.tasks[name].batch_size if written else int(chosen["batch_size"])
+    if setting in (tasks.get(name) or {}) or setting in recipe.table.get("defaults", {}):
+        return getattr(recipe.tasks[name], setting)
+    return None
 
 
-def passes(rows: int) -> float:
+def passes(rows: int, task: Task) -> float:
     """How often each row of a task is seen."""
-    return float(min(MOST_PASSES, max(FEWEST_PASSES, PASSES * (1000 / rows) ** EXPONENT)))
+    usual = PAIR_PASSES if task.paired and task.kind == "classify" else PASSES
+    return float(min(MOST_PASSES, max(FEWEST_PASSES, usual * (1000 / rows) ** EXPONENT)))
 
 
 def evaluations(steps: int) -> int:
-    """How many parts of equal length come closest to this many steps: EVALUATIONS, or a few less."""
+    """How many parts of equal length these steps have: EVALUATIONS, or fewer if that would be many steps more."""
     most = min(EVALUATIONS, steps)
-    return min(range(most, most // 2, -1), key=lambda parts: abs(parts * round(steps / parts) - steps))
+    extra = {parts: -steps % parts for parts in range(most, most // 2, -1)}
+    few = (parts for parts, more in extra.items() if more <= MOST_EXTRA * steps)
+    return next(few, min(extra, key=extra.__getitem__))
 
 
 def explain_settings(recipe: Recipe, rows: Mapping[str, int]) -> list[str]:
@@ -150,7 +162,11 @@ def explain_settings(recipe: Recipe, rows: Mapping[str, int]) -> list[str]:
         "  (--set tasks.TASK.batch_size=..., tasks.TASK.pairing=..., tasks.TASK.head=...)",
         f"{total:,} steps in all (--set epochs=...)",
         f"{parts} evaluations on {scored} dev rows of each task (--set selection.eval_rows=...)",
-        f"stops after {selection.patience} evaluations without a better score (--set selection.patience=...)",
+        *(
+            [f"stops after {selection.patience} evaluations without a better score (--set selection.patience=...)"]
+            if selection.patience
+            else []
+        ),
         f"learning rate {recipe.optimizer.learning_rate:.3g} (--set optimizer.learning_rate=...)",
         f"learning rate of heads {recipe.optimizer.head_learning_rate:.3g} (--set optimizer.head_learning_rate=...)",
         *(["the mean of the last weights is kept (--set weight_averaging=...)"] if recipe.weight_averaging else []),

@@ -25,8 +25,10 @@ from minbert.model.heads.linear import LinearHead
 from minbert.model.multitask import Model, TaskModule
 from minbert.model.pairings import Pairing
 from minbert.model.poolings.mean import MeanPooling
-from minbert.training.probe_fit import LinearFit, fit_logistic, fit_ridge
+from minbert.training.probe_fit import LinearFit, fit_logistic, fit_ridge, free_features
 
+# values of head_init that need the vectors of the training rows
+FITTED = ("cosine", "linear_probe")
 # more rows hardly change the fit, and their features would fill the memory
 PROBE_ROWS = 20_000
 
@@ -68,14 +70,18 @@ def fit_labels(
     return fit_logistic(features_NF, labels_N, len(task.labels), blocks)
 
 
-def set_head(head: Head, fit: LinearFit) -> None:
-    """Give a linear head the fitted weights; with one output for two labels, the difference of theirs."""
+def set_head(head: Head, fit: LinearFit, chosen_F: npt.NDArray[np.bool_] | None = None) -> None:
+    """Give a linear head the fitted weights, of all features or of the chosen ones.
+
+    With one output for two labels, it gets the difference of theirs.
+    """
     assert isinstance(head, LinearHead)
     weight_OF, bias_O = fit.weight_OF, fit.bias_O
     if len(weight_OF) == 2 and head.output.out_features == 1:
         weight_OF, bias_O = weight_OF[1:] - weight_OF[:1], bias_O[1:] - bias_O[:1]
     with torch.no_grad():
-        head.output.weight.copy_(torch.from_numpy(weight_OF))
+        some = slice(None) if chosen_F is None else torch.from_numpy(chosen_F)
+        head.output.weight[:, some] = torch.from_numpy(weight_OF).to(head.output.weight)
         assert head.output.bias is not None
         head.output.bias.copy_(torch.from_numpy(bias_O))
 
@@ -105,10 +111,19 @@ def probe_sample(rows: int, most: int = PROBE_ROWS) -> npt.NDArray[np.int64]:
 def fit_head(
     model: Model, name: str, encoded: EncodedTexts, labels_N: npt.NDArray[Any], most: int = PROBE_ROWS
 ) -> Iterator[float]:
-    """Fit the head of a task on these rows; yields the fraction done."""
+    """Fit the head of a task on these rows, as its `head_init` says; yields the fraction done."""
     part = model.task(name)
     assert isinstance(part.head, LinearHead)
     chosen = probe_sample(len(labels_N), most)
     features_NF = np.empty((len(chosen), part.head.features.width), np.float32)
     yield from head_features(model, name, encoded.take(chosen), features_NF)
-    set_head(part.head, fit_labels(part.task, features_NF, labels_N[chosen], part.head.features.blocks))
+    blocks = part.head.features.blocks
+    if part.plan.head_init == "linear_probe":
+        set_head(part.head, fit_labels(part.task, features_NF, labels_N[chosen], blocks))
+        return
+    cosine_F = free_features(blocks)
+    if cosine_F.any():
+        fit = fit_labels(part.task, features_NF[:, cosine_F], labels_N[chosen], [1] * int(cosine_F.sum()))
+        set_head(part.head, fit, cosine_F)
+    else:
+        set_prior(part, labels_N)

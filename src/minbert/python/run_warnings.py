@@ -1,0 +1,28 @@
+"""Events of a training run -> what `minbert.train` warns about when it shows no progress."""
+
+from minbert.cli.outcome_table import outcome_advice
+from minbert.data.rejects import describe_reasons
+from minbert.python.wording import in_python
+from minbert.runs.events import Finished, Started
+
+
+def data_warnings(event: Started) -> list[str]:
+    """What is wrong with the data; rows that are skipped are said once, however many they are."""
+    found = [finding.message for finding in event.findings if finding.about != "skipped rows"]
+    return [*found, *(skip_warning(event, name) for name, count in event.skipped.items() if count)]
+
+
+def skip_warning(event: Started, name: str) -> str:
+    count = event.skipped[name]
+    given, reasons = sum(event.rows[name]) + count, describe_reasons(event.skip_reasons.get(name, {}))
+    return f"{name}: {count:,} of {given:,} rows {'is' if count == 1 else 'are'} skipped: {reasons}"
+
+
+def outcome_warnings(event: Finished) -> list[str]:
+    """The tasks whose model is not better than what costs nothing."""
+    return [
+        f"{name} does not beat {' and '.join(each.not_beaten)} ({each.metric} {each.value:.3f}). "
+        f"{in_python(outcome_advice(each))}"
+        for name, each in event.outcomes.items()
+        if each.is_worse
+    ]
