@@ -37,10 +37,11 @@ from minbert.training.auto import (
     WIDTH,
     choose_settings,
     evaluations,
-    explain_settings,
     passes,
     task_settings,
 )
+from minbert.training.planned_steps import planned_tasks
+from minbert.training.stages import plan_stages
 from tests.tiny import encoder_of
 from tests.workbench import DEMO, Minbert, demo_recipe, run_all, write_csv
 
@@ -286,7 +287,9 @@ def test_epochs_are_passes_whatever_the_batches(settings: dict[str, Any], tiny: 
     table = merge({"backbone": str(tiny), "tasks": {"a": {"task": task | {"files": files}}}, "epochs": 4}, settings)
     recipe = recipe_from(table, "x.toml")
     chosen = choose_settings(recipe, recipe.read_tasks(), encoder_of(8).config, {"a": 3200})
-    assert "4.0 passes over 3,200 rows" in explain_settings(chosen, {"a": 3200})[0]
+    plans = plan_stages(chosen, {"a": 3200}, {"a": 16})
+    (planned,) = planned_tasks(plans, {"a": 3200}, chosen.optimizer.gradient_accumulation_steps)
+    assert planned.passes == pytest.approx(4, rel=0.02)
 
 
 def test_a_shortened_trial_keeps_the_chosen_settings() -> None:

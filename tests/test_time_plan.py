@@ -14,7 +14,6 @@ from safetensors.torch import load_file
 
 from minbert.config.loading import read_recipe
 from minbert.config.recipe import Recipe
-from minbert.data.source import DEFAULT_SOURCE
 from minbert.errors import UserError
 from minbert.runs.checkpoint import CheckpointInterval
 from minbert.runs.events import Evaluated, Event, Finished, Started, Stopped
@@ -113,7 +112,7 @@ def test_timing_leaves_no_trace(tiny: Path) -> None:
         tiny, "balancer=dwa", "weight_averaging=ema", "tasks.sentiment.regularizers=['smart']", steps=4
     )
     timed, fresh = prepare(recipe), prepare(recipe)
-    plan_time(timed, DEFAULT_SOURCE, 3600, time.monotonic())
+    plan_time(timed, 3600, time.monotonic())
     found = [Fit(each, Path(), CheckpointInterval(), lambda: None, {}).loop for each in (timed, fresh)]
     steps = [list(loop) for loop in found]
     assert steps[0] == steps[1]
@@ -230,7 +229,7 @@ def test_only_patience_of_the_user_stops_a_run_with_a_budget(tiny: Path, tmp_pat
     own = read_recipe(str(save(free, tmp_path)), ["selection.patience=2"])
     for recipe, patience in ((free, None), (own, 2)):
         ready = prepare(recipe)
-        plan = plan_time(ready, DEFAULT_SOURCE, 600, time.monotonic(), patience=recipe.selection.patience)
+        plan = plan_time(ready, 600, time.monotonic(), patience=recipe.selection.patience)
         assert plan.shorten(ready).recipe.selection.patience == patience
     assert prepare(free).recipe.selection.patience is not None
 

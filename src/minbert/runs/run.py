@@ -64,7 +64,7 @@ def start_run(
     ready = prepare(recipe, source)
     if strict:
         refuse_leaks(*examine_data(ready).all_leaks)
-    limit = time_limit(ready, source, budget, began, controls, recipe.selection.patience)
+    limit = time_limit(ready, budget, began, controls, recipe.selection.patience)
     whole = ready.setup.steps
     ready = ready if limit is None else limit.plan.shorten(ready)
     about = directory.run_metadata(ready, source, command) | plan_record(limit, whole, controls)
@@ -171,10 +171,10 @@ def finished_result(fit: Fit, final: FinalScores) -> dict[str, Any]:
 
 
 def time_limit(
-    ready: Prepared, source: DataSource, budget: float | None, began: float, controls: bool, patience: int | None
+    ready: Prepared, budget: float | None, began: float, controls: bool, patience: int | None
 ) -> TimeLimit | None:
     """None without a budget. `patience`: that of the recipe as the user wrote it."""
-    return None if budget is None else TimeLimit(plan_time(ready, source, budget, began, controls, patience), began)
+    return None if budget is None else TimeLimit(plan_time(ready, budget, began, controls, patience), began)
 
 
 def plan_record(limit: TimeLimit | None, whole: int, controls: bool) -> dict[str, Any]:

@@ -11,13 +11,11 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
-from minbert.data.source import DataSource
 from minbert.errors import UserError
 from minbert.inference.loop import fill_predictions
 from minbert.inference.task_predictions import empty_predictions
 from minbert.model.multitask import Model
 from minbert.runs.controls import CONTROL_TRAIN_ROWS, control_dev_rows
-from minbert.runs.labeled_tests import read_test_rows
 from minbert.runs.scoring import CALIBRATION_ROWS, fixed_sample
 from minbert.training.draw_costs import DrawKind, count_draws, draw_seconds, largest_fraction, time_draws
 from minbert.training.linear_probe import FITTED, PROBE_ROWS, can_be_probed, reads_plain_mean
@@ -157,7 +155,6 @@ class RunCosts:
 
 def plan_time(
     ready: Prepared,
-    source: DataSource,
     limit: float,
     began: float,
     controls: bool = True,
@@ -171,7 +168,7 @@ def plan_time(
     with unchanged(ready):
         row = time_rows(ready)
         draws = time_draws(ready, 1) if limit < SHORT_BUDGET else time_draws(ready)
-    test = {name: len(rows.texts[0]) for name, rows in read_test_rows(ready.tasks, source).items() if name in row}
+    test = {name: len(split.dataset) for name, split in ready.test.items() if name in row}
     plan = fit_into(RunCosts(ready, draws, row, test, controls), limit, time.monotonic() - began)
     return replace(plan, patience=patience)
 

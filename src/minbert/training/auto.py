@@ -12,8 +12,6 @@ from minbert.config.overrides import extend_recipe, tasks_as_table
 from minbert.config.recipe import Recipe
 from minbert.config.task import Task
 from minbert.encoder.bert import BertConfig
-from minbert.training.planned_steps import planned_tasks
-from minbert.training.stages import plan_stages
 
 # a recipe, or one of its tables
 RecipePart = TypeVar("RecipePart", bound=Any)
@@ -138,36 +136,3 @@ def evaluations(steps: int) -> int:
     extra = {parts: -steps % parts for parts in range(most, most // 2, -1)}
     few = (parts for parts, more in extra.items() if more <= MOST_EXTRA * steps)
     return next(few, min(extra, key=extra.__getitem__))
-
-
-def explain_settings(recipe: Recipe, rows: Mapping[str, int]) -> list[str]:
-    """What was chosen for a recipe without stages, in a few lines, each with the setting that overrides it.
-
-    `recipe`: with its settings chosen; `rows`: training rows of each task.
-    """
-    plans = plan_stages(recipe, rows, dict.fromkeys(rows, 1))
-    lines = []
-    for each in planned_tasks(plans, rows, recipe.optimizer.gradient_accumulation_steps):
-        plan = recipe.tasks[each.task]
-        pairing, head = (spec if isinstance(spec, str) else spec["name"] for spec in (plan.pairing, plan.head))
-        lines.append(
-            f"{each.task}: about {each.batches:,.0f} steps of {plan.batch_size} rows, {each.passes:.1f} passes over "
-            f"{each.rows:,} rows; pairing {pairing}, head {head}"
-        )
-    selection = recipe.selection
-    scored = "all" if selection.eval_rows is None else f"at most {selection.eval_rows:,}"
-    total, parts = sum(plan.steps for plan in plans), sum(plan.stage.epochs for plan in plans)
-    return [
-        *lines,
-        "  (--set tasks.TASK.batch_size=..., tasks.TASK.pairing=..., tasks.TASK.head=...)",
-        f"{total:,} steps in all (--set epochs=...)",
-        f"{parts} evaluations on {scored} dev rows of each task (--set selection.eval_rows=...)",
-        *(
-            [f"stops after {selection.patience} evaluations without a better score (--set selection.patience=...)"]
-            if selection.patience
-            else []
-        ),
-        f"learning rate {recipe.optimizer.learning_rate:.3g} (--set optimizer.learning_rate=...)",
-        f"learning rate of heads {recipe.optimizer.head_learning_rate:.3g} (--set optimizer.head_learning_rate=...)",
-        *(["the mean of the last weights is kept (--set weight_averaging=...)"] if recipe.weight_averaging else []),
-    ]
