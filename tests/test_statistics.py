@@ -1,6 +1,5 @@
 """Differences and what they are worth: hand-worked numbers, scipy's tests, and simulated comparisons."""
 
-import math
 import time
 import tracemalloc
 from pathlib import Path
@@ -21,7 +20,9 @@ from minbert.comparison.statistics import (
     judge_differences,
     score_pairs,
     summarize,
+    uncertainties,
 )
+from minbert.comparison.uncertainty import Uncertainty
 from minbert.config.overall_terms import OverallTerm
 from minbert.config.task import Task, read_task
 from minbert.data.metrics import classify_scores, regression_scores
@@ -37,9 +38,17 @@ def pairs_of(left: list[float], right: list[float], resampled: list[list[float]]
 
 
 def judge(found: Evidence, others: int = 0) -> ScoreDifference:
-    """One difference, tested together with others of which nothing is seen."""
-    nothing = Evidence(0.0, 1.0, math.inf, 1.0, 1.0, None, None, 1)
-    return judge_differences([found, *[nothing] * others])[0]
+    """One difference, tested together with others, on other measures, of which nothing is seen."""
+    return judge_differences([found, *[known(0.0, 1.0, f"other {i}") for i in range(others)]])[0]
+
+
+def known(value: float, variance: float, measure: str) -> Evidence:
+    """The difference of one seed, whose variance over rows is known."""
+    return Evidence(measure, (value,), (0.0,), variance, 0.0, 1.0, None, None)
+
+
+def alone(found: Evidence) -> Uncertainty:
+    return uncertainties([found])[0]
 
 
 # ---- over seeds ---------------------------------------------------------------------------------------
@@ -141,46 +150,68 @@ def test_with_one_seed_the_error_is_scipys_paired_bootstrap() -> None:
         return float(np.corrcoef(x, y)[0, 1] - np.corrcoef(z, y)[0, 1])
 
     theirs = stats.bootstrap((this, that, Y), difference, paired=True, vectorized=False, n_resamples=1000, rng=1)
-    assert ours.error == pytest.approx(theirs.standard_error, rel=0.1)
-    assert ours.freedom == math.inf
+    assert alone(ours).error == pytest.approx(theirs.standard_error, rel=0.1)
+    assert alone(ours).freedom == 0
 
 
-def test_where_rows_do_not_matter_it_is_students_paired_test() -> None:
-    left, right = [0.9, 0.8, 0.85, 0.95], [0.7, 0.75, 0.8, 0.7]
+def test_where_rows_do_not_matter_it_is_students_test() -> None:
+    """Of two samples with the same variance."""
+    left, right = [0.9, 0.8, 0.85, 0.95], [0.7, 0.8, 0.75, 0.85]
     found = judge(difference_evidence(pairs_of(left, right, [[0.0] * 4] * 3), best_is_one=True))
-    student = stats.ttest_rel(left, right)
+    student = stats.ttest_ind(left, right)
     interval = student.confidence_interval(0.95)
-    assert found.p == close(student.pvalue)
-    assert (found.low, found.high) == (close(interval.low), close(interval.high))
+    assert found.p == pytest.approx(student.pvalue, rel=1e-3)
+    assert (found.low, found.high) == (close(interval.low, 1e-4), close(interval.high, 1e-4))
 
 
 # ---- seeds and rows, by hand --------------------------------------------------------------------------
 
 
 def test_what_rows_do_to_all_seeds_is_added_to_what_seeds_do() -> None:
-    # differences 3 and 1: variance 2, over 2 seeds 1. Rows move both alike, with variance 1. Together 2;
-    # freedom 2^2 / (1^2 / 1) = 4. Of Student's t with 4: p = 1 - t / sqrt(4 + t^2) (1 + 2 / (4 + t^2)) at t^2 = 2
+    # scores 3 and 1, and twice 0: variances 2 and 0, pooled 1; the larger ones are 2 and 1, over 2 seeds 1.5. Rows move
+    # both seeds alike, with variance 1
     found = difference_evidence(pairs_of([3.0, 1], [0.0, 0], [[1.0, 1], [-1, -1], [0, 0]]), best_is_one=False)
-    assert (found.value, found.error, found.freedom) == (2.0, close(2**0.5), close(4))
-    assert found.p == close(1 - (2 / 6) ** 0.5 * (4 / 3))
+    assert alone(found) == Uncertainty(close(1.5), 2, close(1))
+    assert found.value == 2 and alone(found).error == close(2.5**0.5)
 
 
 def test_what_rows_do_to_each_seed_by_itself_is_in_the_seeds_already() -> None:
     # rows move the two seeds against each other with variance 1 each: own = (1 - 0) / 1, shared = 0
     found = difference_evidence(pairs_of([3.0, 1], [0.0, 0], [[1.0, -1], [-1, 1], [0, 0]]), best_is_one=False)
-    assert (found.error, found.freedom) == (close(1), close(1))
+    assert alone(found) == Uncertainty(close(1.5), 2, 0)
 
 
 def test_seeds_that_agree_by_chance_do_not_hide_what_rows_do() -> None:
     # both seeds 1; rows have variance 1 in each, 1/2 in the mean: mean of four independent moves
     moves = [[1.5**0.5, 0.0], [-(1.5**0.5), 0], [0, 1.5**0.5], [0, -(1.5**0.5)]]
     found = difference_evidence(pairs_of([1.0, 1], [0.0, 0], moves), best_is_one=False)
-    assert (found.error, found.freedom) == (close(0.5**0.5), math.inf)
+    assert alone(found).error == close(0.5**0.5)
+
+
+def test_variances_are_pooled_over_all_systems_of_a_measure() -> None:
+    """Systems with variances 0, 2 and 4, the baseline counted once: pooled 2, three degrees of freedom."""
+    base, calm, wild = (0.0, 2.0), (1.0, 1.0), (0.0, 8.0**0.5)
+    both = [Evidence("a", each, base, 1.0, 0.0, 1.0, None, None) for each in (calm, wild)]
+    other = Evidence("b", calm, base, 1.0, 0.0, 1.0, None, None)
+    assert uncertainties([*both, other]) == [
+        Uncertainty(close((2 + 2) / 2), 3, 1.0),
+        Uncertainty(close((4 + 2) / 2), 3, 1.0),
+        # on another measure, which has seen no third system: pooled 1, but the baseline keeps its 2
+        Uncertainty(close((1 + 2) / 2), 2, 1.0),
+    ]
+
+
+def test_a_system_with_one_seed_gets_the_variance_of_the_others() -> None:
+    both = [
+        Evidence("a", (1.0, 3.0), (0.0, 2.0), 0.0, 0.0, 1.0, None, None),
+        Evidence("a", (5.0,), (0.0,), 0.0, 0.0, 1.0, None, None),
+    ]
+    assert uncertainties(both)[1] == Uncertainty(close(4), 2, 0.0)
 
 
 def test_one_seed_goes_by_rows_and_the_normal_distribution() -> None:
     found = difference_evidence(pairs_of([1.959964], [0.0], [[1.0], [-1], [0]]), best_is_one=False)
-    assert found.error == close(1) and found.p == close(0.05, 1e-6) and found.effect is None
+    assert alone(found).error == close(1) and judge(found).p == close(0.05, 1e-6) and found.effect is None
 
 
 def test_models_that_answer_the_same_are_not_different() -> None:
@@ -224,18 +255,22 @@ def test_holms_correction() -> None:
     assert holm_correction([]) == []
 
 
-def test_verdicts_go_by_corrected_p() -> None:
-    strong, weak, bad = (
-        Evidence(value, 1.0, math.inf, p, 1.0, None, None, 1) for value, p in ((2.0, 0.01), (2.0, 0.03), (-3.0, 0.001))
-    )
-    assert [each.result for each in judge_differences([strong, weak, bad])] == [BETTER, BETTER, WORSE]
-    # .03 x 2 with two more that show nothing
-    nothing = Evidence(0.0, 1.0, math.inf, 0.9, 1.0, None, None, 1)
-    assert [each.result for each in judge_differences([strong, weak, bad, nothing])][:3] == [BETTER, NO_EVIDENCE, WORSE]
+def test_verdicts_go_by_corrected_p_and_agree_with_the_corrected_intervals() -> None:
+    # two-sided p of the normal distribution: .0027, .0357, .0001
+    found = [known(3.0, 1.0, "a"), known(2.1, 1.0, "b"), known(-3.9, 1.0, "c")]
+    assert [each.result for each in judge_differences(found)] == [BETTER, BETTER, WORSE]
+    # .0357 x 2 with one more that shows nothing
+    judged = judge_differences([*found, known(0.1, 1.0, "d")])
+    assert [each.result for each in judged] == [BETTER, NO_EVIDENCE, WORSE, NO_EVIDENCE]
+    for each in judged:
+        assert (each.corrected_low <= 0 <= each.corrected_high) == (each.result == NO_EVIDENCE)
+        assert each.corrected_low <= each.low < each.high <= each.corrected_high
+    # the second smallest of four p-values is tested at .05 / 3: normal quantile 2.393980
+    assert judged[0].corrected_low == close(3 - 2.393980, 1e-6)
 
 
 def test_the_smallest_difference_that_can_be_seen() -> None:
-    found = Evidence(0.0, 0.5, math.inf, 1.0, 1.0, None, None, 1)
+    found = known(0.0, 0.25, "a")
     # normal quantiles: 97.5 % 1.959964, 80 % .841621; at .05 / 4: 99.375 % 2.497705
     assert judge(found).minimum_detectable_effect == close(0.5 * (1.959964 + 0.841621), 1e-6)
     assert judge(found, others=3).minimum_detectable_effect == close(0.5 * (2.497705 + 0.841621), 1e-6)
@@ -309,7 +344,7 @@ def simulate(truth: float, seeds: float, rows: float, both: float, trials: int =
 
 
 def rate(found: list[Evidence]) -> float:
-    return sum(each.p < 0.05 for each in found) / len(found)
+    return sum(alone(each).p_value(each.value) < 0.05 for each in found) / len(found)
 
 
 # the mean of a hundred rows has a tenth of their sd: 10 in a row is 1 in the mean, as much as 1 of a seed

@@ -67,12 +67,15 @@ class ScoreDifference:
     # 95 % interval over seeds and dev rows; over dev rows alone with one seed
     low: float
     high: float
+    # at the level of Holm's correction: without 0 if and only if the result is "better" or "worse"
+    corrected_low: float
+    corrected_high: float
     p: float
     # p with Holm's correction over all differences that are tested together
     corrected: float
     # permutation test over dev rows alone: do these particular models differ?
     p_rows: float
-    # the smallest true difference that would be detected with a probability of 0.8
+    # the smallest true difference on this measure that would be detected with a probability of 0.8
     minimum_detectable_effect: float
     # Cohen's d over seeds; None with one seed, or where nothing varies
     effect: float | None

@@ -163,7 +163,7 @@ def gather_evidence(
         on[OVERALL] = overall_pairs(found, tasks, declared)
     best_is_one = {name: all(direction(metric) == 1 for _, metric in parts[name]) for name in measures}
     return {
-        (key, name): difference_evidence(on[name].take(at), best_is_one[name])
+        (key, name): difference_evidence(on[name].take(at), best_is_one[name], name)
         for key, at in columns.items()
         for name in measures
         if at

@@ -2,18 +2,20 @@
 
 Other seeds or other dev rows would give another score: both are samples. A test over seeds alone would accept a
 difference that is due to these particular rows; a test over rows alone (the usual bootstrap: Koehn 2004; on tests in
-NLP: Dror et al. 2018) would accept one that is due to these particular runs. So both count here. Let d_s be the
-difference of seed s, n the number of seeds, and Var and Cov the variance and covariance over bootstrap resamples of
-the rows:
+NLP: Dror et al. 2018) would accept one that is due to these particular runs. So both count here.
 
-    se^2 = max(var(d_s) / n, own) + shared      shared = mean Cov(d_s, d_t) over pairs of different seeds,
-                                                own = (mean Var(d_s) - shared) / n
+**Rows.** Let d_s be the difference of seed s, n the number of seeds, and Var and Cov the variance and covariance over
+bootstrap resamples of the rows: shared = mean Cov(d_s, d_t) over pairs of different seeds is the effect of the rows
+that all seeds have in common, and own = (mean Var(d_s) - shared) / n their effect on each seed alone. The latter is
+part of what seeds do: adding it once more would turn a test at .05 into one at .01 where seeds differ only row by row.
 
-`shared` is the effect of the rows that all seeds have in common. Their effect on each seed alone is part of var(d_s)
-already: adding all of Var(mean of d_s) = own + shared would count it twice, and turn a test at .05 into one at .01
-where seeds differ only row by row. A few seeds can agree by chance, hence the max: se^2 is never below the variance
-over rows alone. The degrees of freedom follow Welch and Satterthwaite, with infinitely many for the rows:
-se^4 / ((var(d_s) / n)^2 / (n - 1)). With one seed there is only the variance over rows, and the normal distribution.
+**Seeds.** The variance of a score over n seeds has n - 1 degrees of freedom: of two or three seeds it says little, and
+by chance it is often far too small. The systems of one comparison are trained in similar ways, so their variances on
+one measure are pooled over all K systems, which gives K (n - 1) degrees of freedom. A system whose seeds differ more
+keeps its own variance: each counts with max(own, pooled), and the difference of two with the sum of both, divided by n.
+
+`uncertainty.py` turns both variances into p-values and intervals. With one seed of every system there is only the
+variance over rows, and the normal distribution.
 
 Shape suffixes: N rows, R resamples, M models, P pairs of models, S seeds.
 """
@@ -33,6 +35,7 @@ from minbert.comparison.resampling import (
     bootstrap_weights,
 )
 from minbert.comparison.results import BETTER, NO_EVIDENCE, WORSE, ScoreDifference, Summary
+from minbert.comparison.uncertainty import Uncertainty, minimum_detectable_effect
 from minbert.data.metrics import Array, classify_scores, direction, regression_scores
 
 BOOTSTRAP_RESAMPLES = 2000
@@ -110,68 +113,130 @@ def score_pairs(
 
 @dataclass(frozen=True)
 class Evidence:
-    """A difference by itself; `judge_differences` corrects it for all that are tested together."""
+    """A difference by itself; `judge_differences` tests it together with others."""
 
-    value: float
-    # standard error over seeds and rows
-    error: float
-    # degrees of freedom
-    freedom: float
-    p: float
+    measure: str
+    # the scores of the two systems by seed; more is better
+    left: tuple[float, ...]
+    right: tuple[float, ...]
+    # variance over dev rows that all seeds have in common, and that of the mean over seeds from each seed alone
+    rows: float
+    own: float
     p_rows: float
     effect: float | None
     errors_removed: float | None
-    seeds: int
+
+    @property
+    def seeds(self) -> int:
+        return len(self.left)
+
+    @property
+    def value(self) -> float:
+        return float(np.mean(self.left) - np.mean(self.right))
 
 
-def difference_evidence(pairs: PairedScores, best_is_one: bool) -> Evidence:
+def difference_evidence(pairs: PairedScores, best_is_one: bool, measure: str = "") -> Evidence:
     """The pairs of two recipes, one pair per seed, as one difference."""
-    d_S = pairs.left_P - pairs.right_P
-    value, n = float(d_S.mean()), len(d_S)
-    variance, freedom, pooled = float(pairs.resampled_RP.mean(1).var(ddof=1)), float("inf"), 0.0
+    n = len(pairs.left_P)
+    value = float((pairs.left_P - pairs.right_P).mean())
+    rows, own, spread = float(pairs.resampled_RP.mean(1).var(ddof=1)), 0.0, 0.0
     if n > 1:
-        own = max(0.0, (float(pairs.resampled_RP.var(0, ddof=1).mean()) - variance) / (n - 1))
-        seeds = float(d_S.var(ddof=1)) / n
-        variance = max(seeds, own) + max(0.0, variance - own)
-        freedom = variance**2 / (seeds**2 / (n - 1)) if seeds else freedom
-        pooled = float((pairs.left_P.var(ddof=1) + pairs.right_P.var(ddof=1)) / 2) ** 0.5
-    error = variance**0.5
-    p = float(2 * stats.t.sf(abs(value) / error, freedom)) if error else float(not value)
+        own = max(0.0, (float(pairs.resampled_RP.var(0, ddof=1).mean()) - rows) / (n - 1))
+        rows = max(0.0, rows - own)
+        spread = float((pairs.left_P.var(ddof=1) + pairs.right_P.var(ddof=1)) / 2) ** 0.5
     # equal up to rounding counts as equal
     as_far = np.abs(pairs.swapped_RP.mean(1)) >= abs(value) - 1e-12
     p_rows = float((1 + as_far.sum()) / (1 + len(as_far)))
     missed = 1 - float(pairs.right_P.mean()) if best_is_one else 0.0
-    effect, removed = value / pooled if pooled > 1e-12 else None, value / missed if missed else None
-    return Evidence(value, error, freedom, p, p_rows, effect, removed, n)
+    effect, removed = value / spread if spread > 1e-12 else None, value / missed if missed else None
+    return Evidence(
+        measure, tuple(pairs.left_P.tolist()), tuple(pairs.right_P.tolist()), rows, own, p_rows, effect, removed
+    )
+
+
+@dataclass(frozen=True)
+class PooledVariance:
+    """The variance of a score over seeds on one measure, over all systems that are compared."""
+
+    value: float
+    systems: int
+    freedom: int
+    # the most seeds of a system
+    seeds: int
+
+    def uncertainty(self, found: Evidence) -> Uncertainty:
+        """What is not known about a difference: the larger of own and pooled variance of both systems."""
+        each = [max(self.value, own_variance(side)) for side in (found.left, found.right)]
+        return Uncertainty(max(sum(each) / found.seeds, found.own), self.freedom, found.rows)
+
+
+def own_variance(scores: Sequence[float]) -> float:
+    return float(np.var(scores, ddof=1)) if len(scores) > 1 else 0.0
+
+
+def pool_variance(found: Sequence[Evidence]) -> PooledVariance:
+    """Of differences on one measure. A system that is part of several differences, as the baseline is, counts once."""
+    systems = list(dict.fromkeys(side for each in found for side in (each.left, each.right)))
+    freedom = sum(len(side) - 1 for side in systems)
+    total = sum(own_variance(side) * (len(side) - 1) for side in systems)
+    value = total / freedom if freedom else 0.0
+    return PooledVariance(value, len(systems), freedom, max(len(side) for side in systems))
+
+
+def group_by_measure(found: Sequence[Evidence]) -> dict[str, list[Evidence]]:
+    groups: dict[str, list[Evidence]] = {}
+    for each in found:
+        groups.setdefault(each.measure, []).append(each)
+    return groups
+
+
+def uncertainties(found: Sequence[Evidence]) -> list[Uncertainty]:
+    """Of each difference, with variances pooled over all that are on the same measure."""
+    pools = {measure: pool_variance(group) for measure, group in group_by_measure(found).items()}
+    return [pools[each.measure].uncertainty(each) for each in found]
 
 
 def judge_differences(found: Sequence[Evidence]) -> list[ScoreDifference]:
     """All differences that are tested together, with Holm's correction.
 
-    The minimum detectable effect has a power of POWER at the level of Holm's first step, SIGNIFICANCE_LEVEL divided by
-    the number of tests (why it should be reported: Card et al. 2020).
+    The corrected interval has the level at which Holm's correction tests this difference, so it excludes 0 if and only
+    if the result says better or worse.
     """
+    groups = group_by_measure(found)
+    smallest = {name: smallest_effect(group, len(found)) for name, group in groups.items()}
+    unsure = uncertainties(found)
+    p = [one.p_value(each.value) for one, each in zip(unsure, found, strict=True)]
     differences = []
-    for each, corrected in zip(found, holm_correction([each.p for each in found]), strict=True):
-        usual, strict = (
-            float(stats.t.ppf(1 - SIGNIFICANCE_LEVEL / 2 / many, each.freedom)) for many in (1, len(found))
+    for each, one, alone, corrected in zip(found, unsure, p, holm_correction(p), strict=True):
+        usual = one.half_width(SIGNIFICANCE_LEVEL)
+        # a p-value of 0 has no ratio to its correction
+        strict = max(usual, one.half_width(SIGNIFICANCE_LEVEL * (alone / corrected if alone else 1 / len(found))))
+        differences.append(
+            ScoreDifference(
+                value=each.value,
+                low=each.value - usual,
+                high=each.value + usual,
+                corrected_low=each.value - strict,
+                corrected_high=each.value + strict,
+                p=alone,
+                corrected=corrected,
+                p_rows=each.p_rows,
+                minimum_detectable_effect=smallest[each.measure],
+                effect=each.effect,
+                errors_removed=each.errors_removed,
+                result=NO_EVIDENCE if corrected >= SIGNIFICANCE_LEVEL else BETTER if each.value > 0 else WORSE,
+                seeds=each.seeds,
+            )
         )
-        power = float(stats.t.ppf(POWER, each.freedom))
-        difference = ScoreDifference(
-            value=each.value,
-            low=each.value - usual * each.error,
-            high=each.value + usual * each.error,
-            p=each.p,
-            corrected=corrected,
-            p_rows=each.p_rows,
-            minimum_detectable_effect=(strict + power) * each.error,
-            effect=each.effect,
-            errors_removed=each.errors_removed,
-            result=NO_EVIDENCE if corrected >= SIGNIFICANCE_LEVEL else BETTER if each.value > 0 else WORSE,
-            seeds=each.seeds,
-        )
-        differences.append(difference)
     return differences
+
+
+def smallest_effect(found: Sequence[Evidence], tests: int) -> float:
+    """The minimum detectable effect on a measure, at the level of Holm's first step (Card et al. 2020)."""
+    pool = pool_variance(found)
+    rows, own = (float(np.mean([getattr(each, name) for each in found])) for name in ("rows", "own"))
+    level = SIGNIFICANCE_LEVEL / tests
+    return minimum_detectable_effect(pool.value, pool.systems, pool.seeds, rows, own, level, POWER)
 
 
 def holm_correction(p: Sequence[float]) -> list[float]:
