@@ -56,6 +56,8 @@ def difference(value: float, result: str, half: float = 0.0062, p: float | None 
         value=value,
         low=value - half,
         high=value + half,
+        corrected_low=value - (half if result != NO_EVIDENCE else max(1.5 * half, 1.2 * abs(value))),
+        corrected_high=value + (half if result != NO_EVIDENCE else max(1.5 * half, 1.2 * abs(value))),
         p=p,
         corrected=min(1.0, p * 9),
         p_rows=p / 2,

@@ -74,7 +74,16 @@ def differences_text(results: ComparisonResults) -> str:
         covers += "; where the two share only one seed, it covers only the choice of dev rows"
     return (
         f"A difference is a recipe's mean minus the mean of {results.baseline}, over the seeds that both have. Above 0 "
-        f"is better, also for errors. Its 95 % interval covers {covers}."
+        f"is better, also for errors. Its 95 % interval covers {covers}.{pooling_text(results)}"
+    )
+
+
+def pooling_text(results: ComparisonResults) -> str:
+    if len(results.seeds) == 1:
+        return ""
+    return (
+        " The variance between seeds is pooled over all recipes on the same measure, because that of a few seeds says "
+        "little; a recipe whose seeds differ more keeps its own."
     )
 
 
@@ -100,8 +109,8 @@ def detectable_text(results: ComparisonResults) -> str:
         ]
         if found:
             decimals = measure_decimals(results, measure)
-            low, high = fixed(min(found), decimals), fixed(max(found), decimals)
-            said.append(f"{low if low == high else f'{low} to {high}'} in {measure_name(measure)}")
+            # one number for all recipes on a measure
+            said.append(f"{fixed(found[0], decimals)} in {measure_name(measure)}")
     if not said:
         return ""
     return (

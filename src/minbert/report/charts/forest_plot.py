@@ -29,7 +29,7 @@ def forest_plot(rows: Sequence[ForestRow], title: str, decimals: int, width: flo
     for row in rows:
         d = row.difference
         # padded_range ignores infinite effects
-        ends += [d.low, d.high, d.minimum_detectable_effect, -d.minimum_detectable_effect]
+        ends += [d.corrected_low, d.corrected_high, d.minimum_detectable_effect, -d.minimum_detectable_effect]
     x = Scale(*padded_range(ends), left, width - right)
     bottom = len(rows) * height + 6
     draw_x_axis(drawing, x, 6, bottom, title, signed_tick_labels, 4 if narrow else 6)
@@ -49,6 +49,7 @@ def draw_forest_row(drawing: Drawing, row: ForestRow, x: Scale, top: float, heig
     group = drawing.group(f"row {RESULT_TONES.get(d.result, 'unclear')}")
     middle = top + (height - 16 if narrow else height / 2)
     draw_undetectable(drawing, d.minimum_detectable_effect, x, middle, 9 if narrow else 11, group)
+    drawing.line(x(d.corrected_low), middle, x(d.corrected_high), middle, "corrected", group)
     drawing.line(x(d.low), middle, x(d.high), middle, "interval", group)
     for end in (d.low, d.high):
         drawing.line(x(end), middle - 4, x(end), middle + 4, "interval", group)
@@ -60,6 +61,7 @@ def draw_forest_row(drawing: Drawing, row: ForestRow, x: Scale, top: float, heig
     lines = (
         f"{row.label}: {value} {interval_text(d.low, d.high, decimals, sign=True)}",
         f"{d.result}, corrected p {p_value(d.corrected)}",
+        f"corrected interval: {interval_text(d.corrected_low, d.corrected_high, decimals, sign=True)}",
         f"minimum detectable effect: {signed(d.minimum_detectable_effect, decimals)[1:]}",
     )
     set_tooltip(group, "\n".join(lines))
