@@ -127,8 +127,8 @@ def difference_section(results: ComparisonResults) -> Section:
         f"Each dot is a recipe's mean minus the mean of {results.baseline}, with its 95 % interval; right of 0 is "
         "better. The thin line extends the interval by the correction for all tests: where it crosses 0, there is no "
         "evidence of a difference. The shaded band is the minimum detectable effect: this comparison would detect a "
-        "true difference at its edge about four times in five, and smaller ones less often. The result of filled dots is better or worse; "
-        "for hollow dots there is no evidence of a difference."
+        "true difference at its edge about four times in five, and smaller ones less often. The result of filled dots "
+        "is better or worse; for hollow dots there is no evidence of a difference."
     )
 
     def figure(measure: str) -> Figure | None:
