@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from minbert.errors import UserError
 
 if TYPE_CHECKING:
+    from minbert.comparison.given_predictions import compare_predictions
     from minbert.config.recipe import Precision
     from minbert.inference.predictor import Predictor
     from minbert.python.estimators import Classifier, Regressor
@@ -25,6 +26,7 @@ __all__ = [
     "Started",
     "Step",
     "UserError",
+    "compare_predictions",
     "load",
     "resume",
     "train",
@@ -41,6 +43,7 @@ LAZY = {
     "Run": "minbert.python.run",
     "Started": "minbert.runs.events",
     "Step": "minbert.training.loop",
+    "compare_predictions": "minbert.comparison.given_predictions",
     "resume": "minbert.python.train",
     "train": "minbert.python.train",
     "train_events": "minbert.python.train",
