@@ -209,6 +209,13 @@ def test_a_model_that_is_worse_than_a_control_is_a_warning(tmp_path: Path, tiny:
     assert not replace(run.outcomes["s"], value=1.0, probe=1.0).is_worse
 
 
+def test_filters_that_python_starts_with_are_plain_texts() -> None:
+    from minbert.python.user_warning import fits
+
+    assert fits("__main__", "__main__") and not fits("__main__", "notebook") and fits(None, "notebook")
+    assert fits(re.compile("note"), "notebook")
+
+
 def test_a_warning_is_shown_once_for_each_line_whoever_changes_the_filters() -> None:
     from minbert.python.user_warning import warn_user
 

@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from typing import Any
 
 # texts that were shown, with file and line
 SHOWN: set[tuple[str, str, int]] = set()
@@ -23,7 +24,13 @@ def warn_user(message: str) -> None:
 def action_for(message: str, module: str, line: int) -> str:
     """What the filter that comes first says about a warning."""
     for action, text, category, where, number in warnings.filters:
-        matches = (text is None or text.match(message)) and (where is None or where.match(module))
-        if matches and issubclass(UserWarning, category) and number in (0, line):
+        if fits(text, message) and fits(where, module) and issubclass(UserWarning, category) and number in (0, line):
             return action
     return "default"
+
+
+def fits(pattern: Any, text: str) -> bool:
+    """Of a filter's pattern; those that Python itself starts with are plain texts."""
+    if pattern is None or isinstance(pattern, str):
+        return pattern is None or pattern == text
+    return pattern.match(text) is not None
