@@ -467,7 +467,7 @@ def test_a_header_alone_has_no_usable_rows(tmp_path: Path, ending: str) -> None:
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     assert refusal(path, stars()).problem == f"{path}: no such file."
-    assert refusal(tmp_path, stars()).problem == f"{tmp_path}: no such file."
+    assert refusal(tmp_path, stars()).problem == f"{tmp_path}: a directory, not a file."
 
 
 @pytest.mark.parametrize("name", ["rows.docx", "rows", "rows.gz", "rows.docx.gz"])
