@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from minbert.comparison.resampling import CLASSIFICATION_METRICS
-from minbert.comparison.results import BETTER, WORSE
+from minbert.comparison.results import BETTER, WORSE, ScoreDifference
 from minbert.comparison.statistics import difference_evidence, judge_differences, score_pairs
 from minbert.config.task import TASK_METRICS
 from minbert.data.metrics import Array, classify_scores, direction, regression_scores
@@ -81,35 +81,38 @@ def compare_predictions(
     `labels`: by default the sorted labels of `gold`; F1, precision and recall of two labels are those of the second.
     Over seeds, a system is compared with the baseline on as many as both have.
     """
-    check_names(systems, metric, baseline)
+    check_systems(systems, metric, baseline)
     first = next(iter(systems)) if baseline is None else baseline
-    reader = Reader(gold, metric, labels)
+    reader = PredictionReader(gold, metric, labels)
     read = {name: [reader.read(each, name, seed) for seed, each in enumerate(seeds_of(given))]
             for name, given in systems.items()}  # fmt: skip
     others = [name for name in systems if name != first]
     found = [difference_evidence(reader.pairs(read[name], read[first]), direction(metric) > 0) for name in others]
-    judged = judge_differences(found)
-    verdicts = {BETTER: "better", WORSE: "worse"}
+    scores = {name: reader.score(seeds) for name, seeds in read.items()}
     results = [
-        SystemComparison(
-            name,
-            each.value,
-            each.low,
-            each.high,
-            each.p,
-            each.corrected,
-            verdicts.get(each.result, "no evidence"),
-            reader.score(read[name]),
-            reader.score(read[first]),
-            each.seeds,
-            each.minimum_detectable_effect,
-        )
-        for name, each in zip(others, judged, strict=True)
+        system_comparison(name, scores[name], scores[first], each)
+        for name, each in zip(others, judge_differences(found), strict=True)
     ]
     return PredictionComparison(metric, first, len(reader.gold_N), tuple(results))
 
 
-def check_names(systems: Mapping[str, Any], metric: str, baseline: str | None) -> None:
+def system_comparison(name: str, score: float, baseline: float, found: ScoreDifference) -> SystemComparison:
+    return SystemComparison(
+        system=name,
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        p=found.p,
+        corrected_p=found.corrected,
+        verdict={BETTER: "better", WORSE: "worse"}.get(found.result, "no evidence"),
+        score=score,
+        baseline_score=baseline,
+        seeds=found.seeds,
+        minimum_detectable_effect=found.minimum_detectable_effect,
+    )
+
+
+def check_systems(systems: Mapping[str, Any], metric: str, baseline: str | None) -> None:
     known = [*CLASSIFICATION_METRICS, *TASK_METRICS["score"]]
     if metric not in known:
         raise UserError(f"There is no metric '{metric}'.", did_you_mean(metric, known))
@@ -132,7 +135,7 @@ def seeds_of(given: Any) -> list[Any]:
     return list(given) if several else [given]
 
 
-class Reader:
+class PredictionReader:
     """Turns what is given into probabilities N x C, or scores N."""
 
     def __init__(self, gold: Any, metric: str, labels: Sequence[Any] | None) -> None:
