@@ -9,7 +9,7 @@ x / sqrt(s + r) is normal. So, over everything that s may be,
 (the fiducial solution of Behrens and Fisher for one known variance). Without rows (r = 0) it is Student's t with f
 degrees of freedom, without seeds (s_hat = 0) the normal distribution. Degrees of freedom after Welch and Satterthwaite
 fail in between: where few seeds agree by chance, s_hat is small, their formula gives infinitely many degrees of
-freedom, and a test at .05 fires at .12 (2 systems, 2 seeds, seeds twice as different as rows).
+freedom, and the test becomes one over rows alone.
 
 Q points of the chi-squared distribution, D draws, X differences.
 """
