@@ -234,11 +234,23 @@ def test_only_patience_of_the_user_stops_a_run_with_a_budget(tiny: Path, tmp_pat
     assert prepare(free).recipe.selection.patience is not None
 
 
-def test_of_two_equal_scores_the_later_model_is_kept(tiny: Path, tmp_path: Path) -> None:
+def test_of_two_equal_scores_the_one_with_the_smaller_loss_is_kept(tiny: Path, tmp_path: Path) -> None:
+    fit = limited(prepare(demo_recipe(tiny, epochs=1, steps=2)), tmp_path / "run", 1000.0)
+
+    def scores(value: float, loss: float) -> dict[str, dict[str, float]]:
+        return {name: {task.metric: value, "log_loss": loss} for name, task in fit.ready.tasks.items()}
+
+    assert fit.judge(scores(0.5, 1.0)) and fit.best.waited == 0
+    fit.loop.step()
+    assert fit.judge(scores(0.5, 0.8)) and fit.best.waited == 1
+    assert not fit.judge(scores(0.5, 0.9)) and not fit.judge(scores(0.4, 0.1)) and fit.best.waited == 3
+    # a higher score counts more than the loss
+    assert fit.judge(scores(0.6, 2.0)) and fit.best.waited == 0
+
+
+def test_of_two_equal_scores_without_a_loss_the_later_model_is_kept(tiny: Path, tmp_path: Path) -> None:
     fit = limited(prepare(demo_recipe(tiny, epochs=1, steps=2)), tmp_path / "run", 1000.0)
     scores = {name: {task.metric: 0.5} for name, task in fit.ready.tasks.items()}
     assert fit.judge(scores)
     fit.loop.step()
-    assert fit.judge(scores) and fit.waited == 1
-    worse = {name: dict.fromkeys(found, 0.4) for name, found in scores.items()}
-    assert not fit.judge(worse) and fit.waited == 2
+    assert fit.judge(scores) and fit.best.waited == 1

@@ -20,7 +20,7 @@ from minbert.encoder.pretrained import save_tensors
 from minbert.errors import UserError
 from minbert.files import replace_folder, sha256, write_json
 
-CHECKPOINT_FORMAT = 2
+CHECKPOINT_FORMAT = 3
 CHECKPOINT_FILES = ("weights.safetensors", "state.safetensors", "state.json")
 # in state.json, stands for the tensor of the same name in state.safetensors
 TENSOR_MARK = "__tensor__"

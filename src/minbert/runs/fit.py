@@ -1,7 +1,6 @@
 """The steps of a run, with an evaluation at the end of each epoch, the best or last model kept, and
 checkpoints in between."""
 
-import math
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, nullcontext
@@ -14,6 +13,7 @@ from minbert.config.task import Files
 from minbert.data.batch import Batch
 from minbert.data.overall_score import overall
 from minbert.inference.saved_model import save_model
+from minbert.runs.best_score import BestScore
 from minbert.runs.checkpoint import Checkpoint, CheckpointInterval, save_checkpoint
 from minbert.runs.controls import Controls, ControlScores
 from minbert.runs.cost import peak_memory
@@ -65,11 +65,9 @@ class Fit:
         self.limit = limit
         self.curves = curves
         self.loop = Loop(ready.model, ready.setup)
-        self.best: float | None = None
+        self.best = BestScore()
         # after which step the kept model was saved; None: it is the untrained backbone with linear heads
         self.kept_step: int | None = None
-        # evaluations in a row without a better one
-        self.waited = 0
         # whether an epoch has ended that is not scored yet
         self.unmeasured = False
         # what each task's model must beat; empty if not measured
@@ -105,7 +103,7 @@ class Fit:
 
     @property
     def patient(self) -> bool:
-        return self.waited != self.ready.recipe.selection.patience
+        return self.best.waited != self.ready.recipe.selection.patience
 
     @property
     def out_of_time(self) -> bool:
@@ -116,7 +114,7 @@ class Fit:
         """Whether the best model so far is the result. A time limit leaves at least one step, and one evaluation."""
         if self.loop.done == self.ready.setup.steps or not self.patient:
             return True
-        return self.loop.done > 0 and self.best is not None and self.out_of_time
+        return self.loop.done > 0 and self.best.value is not None and self.out_of_time
 
     def go(self, profile: bool = False, controls: bool = False) -> Generator[Event, None, bool]:
         """Train to the end. Returns whether it stopped before the last step: nothing improved, or the time was up.
@@ -235,18 +233,13 @@ class Fit:
         return gradient_cosines(gradients)
 
     def judge(self, scores: Scores) -> bool:
-        """Whether these scores are the best so far. Of two equal ones the later is: it was trained for longer."""
+        """Whether these scores are the best so far."""
         value = overall(scores, self.ready.tasks, self.ready.recipe.overall)
         if not scores:
             # nothing to score: the last model is the best
             value = float(self.loop.done)
-        # the first is kept whatever it scores, even if that is not a number
-        higher = bool(self.best is None or value > self.best)
-        kept = higher or value == self.best
-        self.waited = 0 if higher or self.loop.done == 0 else self.waited + 1
-        if higher:
-            self.best = -math.inf if math.isnan(value) else value
-        return kept
+        loss = sum(found.get("log_loss", 0.0) for found in scores.values())
+        return self.best.offer(value, loss, trained=self.loop.done > 0)
 
     def measure(self, scoring: Scoring) -> Generator[Event, None, Scores]:
         for event in scoring:
@@ -271,10 +264,8 @@ class Fit:
     def state(self) -> dict[str, Any]:
         return {
             "loop": self.loop.state(),
-            # as text: JSON has no infinity
-            "best": None if self.best is None else repr(float(self.best)),
+            "best": self.best.state(),
             "kept_step": self.kept_step,
-            "waited": self.waited,
             "unmeasured": self.unmeasured,
             "controls": {name: asdict(each) for name, each in self.controls.items()},
             "task_seconds": self.task_seconds,
@@ -288,9 +279,9 @@ class Fit:
         state = checkpoint.state
         self.ready.model.load_state_dict(checkpoint.weights)
         self.loop.restore(state["loop"])
-        self.best = None if state["best"] is None else float(state["best"])
+        self.best.restore(state["best"])
         self.kept_step = state["kept_step"]
-        self.waited, self.unmeasured = state["waited"], state["unmeasured"]
+        self.unmeasured = state["unmeasured"]
         self.seconds, self.memory, self.task_seconds = state["seconds"], state["memory"], state["task_seconds"]
         if self.limit is not None:
             self.limit.before = state["used"]
