@@ -35,16 +35,17 @@ def show_tuning(results: "TuningResults", best: Path | None) -> None:
 
 
 def setting_table(results: "TuningResults") -> "Table":
-    """Best first: one column per setting, the scores, and the seconds of training of all folds."""
-    from minbert.report.tuning_report import setting_cells, setting_note, tuning_columns
+    """Best first: one column per setting, the score, and the seconds of training of all folds.
 
-    measures = tuning_columns(results)
-    short = {measure: measure.rpartition(".")[0] for measure in measures}
+    The scores of each task are in report.md: with them, few tables would fit into 80 columns.
+    """
+    from minbert.report.tuning_report import setting_cells, setting_note
+
     names = [path.rpartition(".")[2] for path in results.paths]
     shown = [name if names.count(name) == 1 else path for name, path in zip(names, results.paths, strict=True)]
-    numbers = ("overall", *short.values(), "seconds")
+    numbers = ("overall", "seconds")
     made = text_table(*shown, *numbers, "note", right=numbers)
     for each in results.ranked:
         values = [escape_markup(value) for _, value in each.candidate.settings]
-        made.add_row(*values, *setting_cells(each, measures), setting_note(each, results))
+        made.add_row(*values, *setting_cells(each, []), setting_note(each, results))
     return made

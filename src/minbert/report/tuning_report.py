@@ -69,7 +69,7 @@ def cost_line(results: TuningResults) -> str:
     failed = f" ({cost.failed} of them failed)" if cost.failed else ""
     return (
         f"Cost of tuning: {cost.trials} trials{failed}, {duration_text(cost.seconds)} of training, "
-        f"{cost.steps:,.0f} steps, {short_count(cost.tokens)} tokens."
+        f"{cost.steps:,.0f} steps, {short_count(cost.tokens).replace(' ', '')} tokens."
     )
 
 
