@@ -47,9 +47,7 @@ class InProcess(Engine):
             self.trained.append(trial.label)
             yield train_trial(trial, self.comparison, lambda done, total: None, lambda: None)
 
-    def call(
-        self, function: Callable[..., Any], arguments: Mapping[str, tuple[Any, ...]]
-    ) -> Iterator[tuple[str, Any]]:
+    def call(self, function: Callable[..., Any], arguments: Mapping[str, tuple[Any, ...]]) -> Iterator[tuple[str, Any]]:
         yield from ((name, function(*each)) for name, each in arguments.items())
 
 
@@ -324,7 +322,7 @@ def test_a_setting_that_diverges_has_no_score_and_is_not_tried_again(tiny: Path,
 
 
 def test_the_command_writes_a_recipe_that_can_be_trained(tiny: Path, minbert: Minbert, tmp_path: Path) -> None:
-    words = ("--over", "optimizer.learning_rate=3e-3", "--folds", 2, "--steps", 2, "--backbone", tiny)
+    words = ("--over", "optimizer.learning_rate=3e-3", "--folds", 2, "--steps", 2, "--set", f"backbone={tiny}")
     out = tmp_path / "tuned"
     said = minbert("tune", DEMO / "sentiment-train.csv", *words, "--jobs", 2, "--out", out)
     assert said.code == 0, said.err

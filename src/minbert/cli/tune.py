@@ -3,16 +3,16 @@
 import os
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from minbert.cli.compare import backbone_override, read_budget
+from minbert.cli.compare import read_budget
 from minbert.cli.console import command_line, show_json
 from minbert.cli.data_files import DataFlags, are_data_files, choose_recipe
 from minbert.cli.options import (
-    BackboneOption,
     DataRootOption,
     EngineOption,
     JobsOption,
@@ -32,6 +32,7 @@ from minbert.cli.options import (
     TrialStepsOption,
     WithRecipeOption,
 )
+from minbert.cli.train import data_source
 from minbert.cli.trial_progress import saved_when_stopped, watch_trials
 from minbert.cli.tune_options import (
     FoldsOption,
@@ -46,7 +47,7 @@ from minbert.errors import UserError
 
 if TYPE_CHECKING:
     from minbert.comparison.search_rounds import SamplerName, Search
-    from minbert.comparison.tuning import Tuning
+    from minbert.comparison.tuning import TuningPlan
     from minbert.config.recipe import Recipe
 
 
@@ -69,7 +70,6 @@ def tune(
     recipe: WithRecipeOption = None,
     metric: MetricOption = None,
     max_length: TaskLengthOption = None,
-    backbone: BackboneOption = None,
     data_root: DataRootOption = None,
     set_: SetOption = None,
     skip_bad_rows: SkipBadRowsOption = False,
@@ -79,40 +79,30 @@ def tune(
 ) -> None:
     """Find the best settings of a recipe, or of a model for your files.
 
-    Every combination of the values after --over is trained and scored on folds of the training rows; dev rows take no
-    part. The same command resumes after an interruption, and with more values it trains only the new trials. A setting
-    whose training fails is shown with the reason, and the others continue. OUT gets best.toml (a recipe with the best
-    settings), report.md and trials.csv.
+    Every combination of the --over values is trained and scored on folds of the training rows; dev rows take no part.
+    The same command resumes; with more values it trains only the new ones. OUT gets best.toml (a recipe with the best
+    settings), report.md and trials.csv. Samples (--trials) need Optuna: pip install 'minbert\\[tune]'.
 
-    --trials and --sampler need Optuna: pip install 'minbert[tune]'.
-
-    Examples:
-      minbert tune baseline --over optimizer.learning_rate=5e-5,1.5e-4,5e-4 --data-root data --out tuned
-      minbert train tuned/best.toml --data-root data --out runs/tuned
+    Example: minbert tune baseline --over optimizer.learning_rate=5e-5,1.5e-4,5e-4 --data-root data --out tuned
     """
     flags = DataFlags(text, label, kind, task, recipe, metric, max_length, keep_na)
-    chosen = choose_recipe(given, flags, stdin_for=out, quiet=json)
-    from minbert.comparison.search_space import parse_dimensions
-    from minbert.comparison.tuning import Tuning, TuningPlan
-    from minbert.data.source import DataSource
+    plan = read_tuning_plan(given, flags, out, over, set_ or [], quiet=json)
+    search = read_search(trials, sampler, halving, plan.recipe.seed if seed is None else seed)
+    plan = replace(plan, folds=folds, search=search, budget=read_budget(budget, steps))
+    source = data_source(data_root and data_root.resolve(), skip_bad_rows)
+    tune_and_report(given, out, replace(plan, source=source), (engine, jobs), as_json=json)
 
-    plan = TuningPlan(
-        chosen,
-        "recipe.toml" if are_data_files(given) else name_from(out, given[0]),
-        parse_dimensions(over),
-        [*(set_ or []), *backbone_override(backbone)],
-        folds,
-        read_search(trials, sampler, halving, chosen.seed if seed is None else seed),
-        read_budget(budget, steps),
-        # absolute: trials may run in another directory
-        DataSource(data_root and data_root.resolve(), skip_bad_rows),
-        command_line(),
-    )
-    work = Tuning(out, plan)
-    work.check()
-    if are_data_files(given):
-        write_given_recipe(chosen, out, given)
-    tune_and_report(work, engine, jobs, json)
+
+def read_tuning_plan(
+    given: Sequence[str], flags: DataFlags, out: Path, over: Sequence[str], overrides: Sequence[str], *, quiet: bool
+) -> "TuningPlan":
+    from minbert.comparison.search_space import parse_dimensions
+    from minbert.comparison.tuning import TuningPlan
+
+    dimensions = parse_dimensions(over)
+    recipe = choose_recipe(given, flags, stdin_for=out, quiet=quiet)
+    extends = "recipe.toml" if are_data_files(given) else name_from(out, given[0])
+    return TuningPlan(recipe, extends, dimensions, overrides, command=command_line())
 
 
 def read_search(trials: int | None, sampler: "SamplerName | None", halving: bool, seed: int) -> "Search":
@@ -148,15 +138,24 @@ def write_given_recipe(recipe: "Recipe", out: Path, given: Sequence[str]) -> Non
     write_text(out / "recipe.toml", about + tomli_w.dumps(recipe.table))
 
 
-def tune_and_report(work: "Tuning", engine: str, jobs: int | None, as_json: bool) -> None:
+def tune_and_report(
+    given: Sequence[str], out: Path, plan: "TuningPlan", engine: tuple[str, int | None], *, as_json: bool
+) -> None:
+    """`engine`: its name, and how many trials at once."""
     from minbert.comparison.engines import ENGINES
+    from minbert.comparison.tuning import Tuning
     from minbert.report.tuning_report import tuning_json, write_tuning
 
-    with saved_when_stopped(), closing(work.train(ENGINES[engine](work.folder, jobs))) as events:
+    work = Tuning(out, plan)
+    work.check()
+    if are_data_files(given):
+        write_given_recipe(plan.recipe, out, given)
+    name, jobs = engine
+    with saved_when_stopped(), closing(work.train(ENGINES[name](out, jobs))) as events:
         watch_trials(events)
     results = work.results()
     best = work.write_best(results)
-    write_tuning(results, work.folder)
+    write_tuning(results, out)
     if as_json:
         show_json(tuning_json(results))
     else:

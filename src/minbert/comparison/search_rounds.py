@@ -29,8 +29,8 @@ class Round:
     fraction: float = 1.0
 
 
-Scores = Mapping[Candidate, float | None]
-Rounds = Generator[Round, Scores, None]
+CandidateScores = Mapping[Candidate, float | None]
+Rounds = Generator[Round, CandidateScores, None]
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def tpe_rounds(optuna: ModuleType, dimensions: Sequence[Dimension], search: Sear
 
 def climb(
     trial: Any, candidate: Candidate, rungs: int, states: Any
-) -> Generator[Round, Scores, tuple[Any, float | None]]:
+) -> Generator[Round, CandidateScores, tuple[Any, float | None]]:
     """One candidate with more and more of the training, until the pruner stops it."""
     score = None
     for rung in range(rungs):

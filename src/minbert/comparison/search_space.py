@@ -14,8 +14,8 @@ OVER_EXAMPLE = (
     "For example: --over optimizer.learning_rate=5e-5,1.5e-4,5e-4, or with --trials a range: "
     "--over optimizer.learning_rate=1e-5..1e-3"
 )
-NUMBER = r"[-+]?(?:\d+(?:_?\d+)*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-RANGE = re.compile(rf"\s*({NUMBER})\s*\.\.\s*({NUMBER})\s*")
+PLAIN_NUMBER = r"[-+]?(?:\d+(?:_?\d+)*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+RANGE = re.compile(rf"\s*({PLAIN_NUMBER})\s*\.\.\s*({PLAIN_NUMBER})\s*")
 # positive ranges whose ends differ by this factor are sampled on a log scale
 LOG_FACTOR = 10
 # what a task reads and how it is scored: other values would be another problem, not another solution
@@ -66,7 +66,7 @@ class Candidate:
         return [f"{path}={value}" for path, value in self.settings]
 
     def value_of(self, path: str) -> Any:
-        return setting_value(dict(self.settings)[path])
+        return parse_value(dict(self.settings)[path])
 
     @property
     def label(self) -> str:
@@ -78,7 +78,7 @@ class Candidate:
         )
 
 
-def setting_value(text: str) -> Any:
+def parse_value(text: str) -> Any:
     """A value as --set reads it: TOML, or else a plain string."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
@@ -110,7 +110,7 @@ def parse_dimension(text: str) -> Dimension:
     if not all(values):
         raise UserError(f"--over {text}: a value is missing between two commas.", OVER_EXAMPLE)
     # 1e-4 and 0.0001 are the same value
-    unique = list({repr(setting_value(value)): value for value in reversed(values)}.values())[::-1]
+    unique = list({repr(parse_value(value)): value for value in reversed(values)}.values())[::-1]
     return Dimension(path, tuple(unique))
 
 
