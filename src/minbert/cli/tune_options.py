@@ -10,8 +10,7 @@ OverOption = Annotated[
     typer.Option(
         "--over",
         metavar="KEY=VALUES",
-        help="Setting and values to try: optimizer.learning_rate=5e-5,1.5e-4. With --trials also a range: 1e-5..1e-3. "
-        "Repeatable.",
+        help="Setting and values to try: epochs=2,4,8. With --trials also a range: epochs=2..9. Repeatable.",
     ),
 ]
 TuneOutOption = Annotated[
