@@ -90,7 +90,7 @@ def test_no_top_level_name_has_two_meanings() -> None:
             for name in names:
                 found.setdefault(name, []).append(name_of(path))
     # the front door and the commands are called what they do
-    allowed = ("__all__", "load", "resume", "train")
+    allowed = ("__all__", "load", "resume", "train", "tune")
     shared = {name: paths for name, paths in found.items() if len(paths) > 1 and name not in allowed}
     assert not shared
 

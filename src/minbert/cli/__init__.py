@@ -79,6 +79,7 @@ COMMANDS = {
     "resume": TRAIN_PANEL,
     "ensemble": TRAIN_PANEL,
     "soup": TRAIN_PANEL,
+    "tune": TRAIN_PANEL,
     "compare": TRAIN_PANEL,
     "reproduce": TRAIN_PANEL,
     "evaluate": PREDICT_PANEL,
