@@ -80,6 +80,7 @@ COMMANDS = {
     "ensemble": TRAIN_PANEL,
     "soup": TRAIN_PANEL,
     "compare": TRAIN_PANEL,
+    "significance": TRAIN_PANEL,
     "reproduce": TRAIN_PANEL,
     "evaluate": PREDICT_PANEL,
     "predict": PREDICT_PANEL,
