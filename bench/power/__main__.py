@@ -1,4 +1,4 @@
-"""python -m bench.power: error rates and power of minbert's statistics, a t-test over seeds and a bootstrap over rows."""
+"""python -m bench.power: errors and power of minbert's statistics, a t-test over seeds and a bootstrap over rows."""
 
 import argparse
 from collections.abc import Iterator

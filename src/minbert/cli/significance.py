@@ -69,8 +69,8 @@ def significance(
     """Test which system is better, from files of predictions that any tool has made.
 
     Each file has the predictions of one seed for the rows of the gold file: a column `prediction`, or its last column,
-    or one column of probabilities per label (p_LABEL). If both files have ids, rows are matched by them, otherwise by
-    their order. Files of `minbert predict --output` work as they are.
+    or one column of probabilities per label (p_LABEL). Rows are matched by a column of ids that both files have,
+    otherwise by their order. Files of `minbert predict --output` work as they are.
 
     Example: minbert significance --gold dev.csv --system base=a0.csv,a1.csv --system new=b0.csv,b1.csv --out page
     """
@@ -120,10 +120,9 @@ def show_significance(results: "ComparisonResults") -> None:
         console.print(escape_markup(caution))
     measure = results.measures[0]
     effect = next(each.differences[measure] for each in results.systems if each.differences).minimum_detectable_effect
-    several = len(results.seeds) > 1
-    over, spread = (
-        ("seeds and rows", f", mean ± standard deviation over {len(results.seeds)} seeds") if several else ("rows", "")
-    )
+    over, spread = "rows", ""
+    if len(results.seeds) > 1:
+        over, spread = "seeds and rows", ", mean ± standard deviation over seeds"
     console.print(
         f"{measure_name(measure)}{spread}. Differences from "
         f"{escape_markup(results.baseline)} with 95% intervals over {over}; above 0 is better. p-values are corrected "

@@ -13,6 +13,7 @@ import numpy as np
 
 from minbert.comparison.resampling import CLASSIFICATION_METRICS
 from minbert.data.column_names import names_id, names_label, names_text
+from minbert.data.column_request import check_columns
 from minbert.data.readers import ColumnReader, read_layout
 from minbert.errors import UserError, short_repr
 
@@ -39,7 +40,9 @@ class ColumnChoice:
 class GoldFile:
     path: Path
     values: list[Any]
-    ids: list[str] | None
+    # empty: the order of the rows counts
+    id_column: str
+    ids: list[str]
 
     @property
     def has_fractions(self) -> bool:
@@ -92,21 +95,26 @@ def read_gold(path: Path, columns: ColumnChoice) -> GoldFile:
                 "Name it with --gold-column.",
             )
         chosen = (likely if len(likely) == 1 else others)[0]
-    values, ids = read_values(path, [chosen], names, columns)
-    found = [row[0] for row in values]
-    return GoldFile(path, found, ids)
+    id_column = columns.id or next((name for name in names if names_id(name) and name != chosen), "")
+    check_columns(path, [each for each in (chosen, id_column) if each], names)
+    rows, ids = read_values(path, [chosen], id_column)
+    return GoldFile(path, [values[0] for values in rows], id_column, ids)
 
 
 def read_predictions(path: Path, gold: GoldFile, metric: str, columns: ColumnChoice) -> FilePredictions:
     names = read_layout(path).columns
     labels, chosen = prediction_columns_of(path, names, gold, metric, columns)
-    rows, ids = read_values(path, chosen, names, columns)
+    if is_course_file(names):
+        rows, ids = read_course_rows(path)
+    else:
+        check_columns(path, [columns.id] if columns.id else [], names)
+        rows, ids = read_values(path, chosen, gold.id_column if gold.id_column in names else "")
     if len(rows) != len(gold.values):
         raise UserError(
             f"{path}: {len(rows):,} predictions, but {gold.path} has {len(gold.values):,} rows.",
             "Give one prediction per gold row. The first line of both files names the columns.",
         )
-    if ids is not None and gold.ids is not None:
+    if any(ids) and any(gold.ids):
         rows = in_gold_order(path, rows, ids, gold)
     if labels:
         numbers = [[as_number(path, value, row) for value in values] for row, values in enumerate(rows, 1)]
@@ -157,11 +165,19 @@ def probability_columns(names: Sequence[str], task: str, gold: Sequence[str]) ->
     return {}
 
 
-def read_values(
-    path: Path, chosen: Sequence[str], names: Sequence[str], columns: ColumnChoice
-) -> tuple[list[list[Any]], list[str] | None]:
-    """The rows of these columns, and their ids, if the file has them."""
-    id_column = next((name for name in names if is_id(name, columns)), "")
+def is_course_file(names: Sequence[str]) -> bool:
+    """The format of `minbert predict --format course`: tabs in the header, commas below it."""
+    return len(names) == 2 and names[0] == "id " and names[1].startswith(" Predicted_")
+
+
+def read_course_rows(path: Path) -> tuple[list[list[Any]], list[str]]:
+    rows, _ = read_values(path, ["id "], "")
+    both = [str(values[0]).rpartition(",") for values in rows]
+    return [[value] for _, _, value in both], [name.strip() for name, _, _ in both]
+
+
+def read_values(path: Path, chosen: Sequence[str], id_column: str) -> tuple[list[list[Any]], list[str]]:
+    """The rows of these columns, and their ids, which are empty without a column of them."""
     rows, ids = [], []
     for line, found in ColumnReader(path, chosen, id_column):
         if isinstance(found, str):
@@ -170,16 +186,15 @@ def read_values(
         if any(value is None or str(value).strip() == "" for value in values):
             raise UserError(f"{path}:{line}: no value of '{chosen[0]}'.", "Every row needs one.")
         rows.append(values)
-        ids.append(str(name).strip())
+        ids.append("" if name is None else str(name).strip())
     if len(chosen) == 1 and chosen[0] in {str(values[0]) for values in rows}:
         raise UserError(
             f"{path}: the first line, '{chosen[0]}', looks like a row.", "The first line must name the columns."
         )
-    return rows, ids if id_column and all(ids) else None
+    return rows, ids
 
 
 def in_gold_order(path: Path, rows: list[Any], ids: list[str], gold: GoldFile) -> list[Any]:
-    assert gold.ids is not None
     if ids == gold.ids:
         return rows
     known = set(gold.ids)
@@ -187,7 +202,7 @@ def in_gold_order(path: Path, rows: list[Any], ids: list[str], gold: GoldFile) -
     if strange is not None:
         raise UserError(
             f"{path}: its id '{strange}' is not in {gold.path}.",
-            "Both files need the same ids, or leave the column of ids out of one: then the order of the rows counts.",
+            f"Without a column '{gold.id_column}' in one of the two files, the order of the rows counts.",
         )
     at = dict(zip(ids, rows, strict=True))
     if len(at) < len(ids) or len(known) < len(gold.ids):
