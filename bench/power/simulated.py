@@ -87,6 +87,8 @@ def predictions(rng: np.random.Generator, metric: str, design: Design, true_K: A
     """Gold, and the predictions of all training runs, those of a system after another."""
     deviation = design.ratio * row_deviation(metric) / design.rows**0.5
     q_KS = true_K[:, None] + seed_deviations(rng, design, deviation)
+    if not (np.abs(q_KS) < 1).all():
+        raise ValueError(f"no {metric} can be {np.abs(q_KS).max():.2f}")
     noise_KSN = row_noise(rng, design.rows, design.systems, design.seeds)
     if metric == "accuracy":
         label_N = rng.integers(2, size=design.rows)

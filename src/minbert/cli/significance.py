@@ -25,7 +25,7 @@ SystemsOption = Annotated[
         "--system", metavar="NAME=FILE,...", help="Predictions of a system, one file per seed. Repeat it per system."
     ),
 ]
-MetricOption = Annotated[
+GivenMetricOption = Annotated[
     str | None,
     typer.Option(
         "--metric",
@@ -38,7 +38,7 @@ BaselineSystemOption = Annotated[
     str | None,
     typer.Option("--baseline", metavar="NAME", help="System to compare with. Default: the first.", show_default=False),
 ]
-ColumnOption = Annotated[
+PredictionColumnOption = Annotated[
     str,
     typer.Option("--column", help="Column of the predictions. Default: prediction, or the last.", show_default=False),
 ]
@@ -58,9 +58,9 @@ PageOutOption = Annotated[
 def significance(
     gold: GoldOption,
     system: SystemsOption,
-    metric: MetricOption = None,
+    metric: GivenMetricOption = None,
     baseline: BaselineSystemOption = None,
-    column: ColumnOption = "",
+    column: PredictionColumnOption = "",
     gold_column: GoldColumnOption = "",
     id_column: IdColumnOption = "",
     out: PageOutOption = None,
@@ -75,11 +75,11 @@ def significance(
     Example: minbert significance --gold dev.csv --system base=a0.csv,a1.csv --system new=b0.csv,b1.csv --out page
     """
     from minbert.comparison.given_results import results_from_files
-    from minbert.comparison.prediction_files import ColumnChoice
+    from minbert.comparison.prediction_files import PredictionColumns
     from minbert.report import write_significance
 
     files = read_systems(system)
-    choice = ColumnChoice(gold_column, column, id_column)
+    choice = PredictionColumns(gold_column, column, id_column)
     results = results_from_files(gold, files, metric, baseline, choice, command_line())
     if out is not None:
         write_significance(results, out)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from minbert.comparison.given_predictions import check_systems, judge_predictions
-from minbert.comparison.prediction_files import ColumnChoice, read_gold, read_predictions, sorted_labels
+from minbert.comparison.prediction_files import PredictionColumns, read_gold, read_predictions, sorted_labels
 from minbert.comparison.resampling import CLASSIFICATION_METRICS
 from minbert.comparison.results import ComparisonResults, ScoreDifference, System
 from minbert.comparison.statistics import summarize
@@ -14,7 +14,7 @@ from minbert.files import sha256
 from minbert.plural import plural
 
 DIGEST_CHARACTERS = 16
-BY_NAME = ColumnChoice()
+BY_NAME = PredictionColumns()
 
 
 def results_from_files(
@@ -22,7 +22,7 @@ def results_from_files(
     systems: Mapping[str, Sequence[Path]],
     metric: str | None = None,
     baseline: str | None = None,
-    columns: ColumnChoice = BY_NAME,
+    columns: PredictionColumns = BY_NAME,
     command: str = "",
 ) -> ComparisonResults:
     """`metric`: by default accuracy, or Pearson's r if the gold values are numbers with fractions."""

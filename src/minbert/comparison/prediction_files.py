@@ -28,7 +28,7 @@ MOST_LABELS = 10
 
 
 @dataclass(frozen=True)
-class ColumnChoice:
+class PredictionColumns:
     """Columns that the user names; empty: found by their names."""
 
     gold: str = ""
@@ -52,13 +52,13 @@ class GoldFile:
 
     @property
     def labels(self) -> list[str]:
-        return sorted_labels(map(label_text, self.values))
+        return sorted_labels(map(label_spelling, self.values))
 
     def array(self, classes: bool) -> Any:
         """The label of each row, or its score."""
         if classes:
-            return np.array([label_text(value) for value in self.values])
-        return np.array([as_number(self.path, value, row) for row, value in enumerate(self.values, 1)])
+            return np.array([label_spelling(value) for value in self.values])
+        return np.array([number_in_row(self.path, value, row) for row, value in enumerate(self.values, 1)])
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class FilePredictions:
         return found
 
 
-def read_gold(path: Path, columns: ColumnChoice) -> GoldFile:
+def read_gold(path: Path, columns: PredictionColumns) -> GoldFile:
     names, chosen = read_layout(path).columns, columns.gold
     if not chosen:
         others = [name for name in names if not is_id(name, columns)]
@@ -101,9 +101,9 @@ def read_gold(path: Path, columns: ColumnChoice) -> GoldFile:
     return GoldFile(path, [values[0] for values in rows], id_column, ids)
 
 
-def read_predictions(path: Path, gold: GoldFile, metric: str, columns: ColumnChoice) -> FilePredictions:
+def read_predictions(path: Path, gold: GoldFile, metric: str, columns: PredictionColumns) -> FilePredictions:
     names = read_layout(path).columns
-    labels, chosen = prediction_columns_of(path, names, gold, metric, columns)
+    labels, chosen = columns_of_predictions(path, names, gold, metric, columns)
     if is_course_file(names):
         rows, ids = read_course_rows(path)
     else:
@@ -117,17 +117,17 @@ def read_predictions(path: Path, gold: GoldFile, metric: str, columns: ColumnCho
     if any(ids) and any(gold.ids):
         rows = in_gold_order(path, rows, ids, gold)
     if labels:
-        numbers = [[as_number(path, value, row) for value in values] for row, values in enumerate(rows, 1)]
+        numbers = [[number_in_row(path, value, row) for value in values] for row, values in enumerate(rows, 1)]
         return FilePredictions(path, numbers, labels)
     if metric not in CLASSIFICATION_METRICS:
-        return FilePredictions(path, [as_number(path, values[0], row) for row, values in enumerate(rows, 1)])
-    found = FilePredictions(path, [label_text(values[0]) for values in rows])
+        return FilePredictions(path, [number_in_row(path, values[0], row) for row, values in enumerate(rows, 1)])
+    found = FilePredictions(path, [label_spelling(values[0]) for values in rows])
     check_labels(found, gold.labels, chosen[0])
     return found
 
 
-def prediction_columns_of(
-    path: Path, names: Sequence[str], gold: GoldFile, metric: str, columns: ColumnChoice
+def columns_of_predictions(
+    path: Path, names: Sequence[str], gold: GoldFile, metric: str, columns: PredictionColumns
 ) -> tuple[tuple[str, ...], list[str]]:
     """The column of predictions; or labels, and the column of each one's probability."""
     likely = [name for name in PREDICTION_NAMES if name in names][:1]
@@ -140,7 +140,7 @@ def prediction_columns_of(
     if likely and metric != "log_loss":
         return (), likely
     task = likely[0].removesuffix("prediction") if likely and likely[0].endswith(".prediction") else ""
-    found = probability_columns(names, task, gold.labels) if metric in CLASSIFICATION_METRICS else {}
+    found = columns_of_labels(names, task, gold.labels) if metric in CLASSIFICATION_METRICS else {}
     if found:
         return tuple(found), list(found.values())
     if metric == "log_loss":
@@ -154,12 +154,12 @@ def prediction_columns_of(
     return (), others[-1:]
 
 
-def probability_columns(names: Sequence[str], task: str, gold: Sequence[str]) -> dict[str, str]:
+def columns_of_labels(names: Sequence[str], task: str, gold: Sequence[str]) -> dict[str, str]:
     """label: column; empty if a gold label has none. A model may know labels that the gold rows do not have."""
     for prefix in PROBABILITY_PREFIXES:
         start = task + prefix
         # p_1.0 is the column of the label 1
-        found = {label_text(name.removeprefix(start)): name for name in names if name.startswith(start)}
+        found = {label_spelling(name.removeprefix(start)): name for name in names if name.startswith(start)}
         if len(gold) > 1 and all(label in found for label in gold):
             return found if prefix else {label: found[label] for label in gold}
     return {}
@@ -223,7 +223,7 @@ def check_labels(found: FilePredictions, labels: Sequence[str], column: str) -> 
         )
 
 
-def is_id(name: str, columns: ColumnChoice) -> bool:
+def is_id(name: str, columns: PredictionColumns) -> bool:
     return name == columns.id if columns.id else names_id(name)
 
 
@@ -232,7 +232,7 @@ def is_predicted(name: str) -> bool:
     return words in (*PREDICTION_NAMES, *ABOUT_PREDICTIONS) or words.startswith(PROBABILITY_PREFIXES[:-1])
 
 
-def label_text(value: Any) -> str:
+def label_spelling(value: Any) -> str:
     """1, 1.0 and "1" are the same label, in whatever file they are."""
     text, number = str(value).strip(), number_of(value)
     if text.lower() in ("true", "false"):
@@ -255,7 +255,7 @@ def number_of(value: Any) -> float | None:
     return number if abs(number) < float("inf") else None
 
 
-def as_number(path: Path, value: Any, row: int) -> float:
+def number_in_row(path: Path, value: Any, row: int) -> float:
     number = number_of(value)
     if number is None:
         raise UserError(f"{path}: {short_repr(value)} in row {row} is not a number.", "Choose a metric for labels.")

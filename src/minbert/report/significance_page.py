@@ -25,7 +25,7 @@ from minbert.report.sentences import cautions, comparison_headline, measure_deci
 
 
 def significance_page(results: ComparisonResults) -> Page:
-    sections = (difference_plot(results), score_section(results), seed_table(results))
+    sections = (difference_plot(results), system_section(results), seed_table(results))
     caveats = tuple(Paragraph(each) for each in results.caveats)
     return Page(
         kind="Significance",
@@ -62,7 +62,7 @@ def difference_plot(results: ComparisonResults) -> Section:
     )
 
 
-def score_section(results: ComparisonResults) -> Section:
+def system_section(results: ComparisonResults) -> Section:
     measure = results.measures[0]
     decimals = measure_decimals(results, measure)
     columns = (
