@@ -1,7 +1,7 @@
 """Simulated predictions, for accuracy and Pearson: do the statistics keep what docs/compare.md promises?
 
-`test_family_wise_error.py` simulates scores. Here rows and seeds have predictions, and everything that `compare` computes
-from them is computed: scores, bootstrap, pooled variances, Holm's correction.
+`test_family_wise_error.py` simulates scores. Here rows and seeds have predictions, from which scores, bootstrap, pooled
+variances and Holm's correction are computed as `compare` does.
 """
 
 import numpy as np

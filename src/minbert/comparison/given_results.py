@@ -2,9 +2,10 @@
 
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from minbert.comparison.given_predictions import check_systems, judge_predictions
+from minbert.comparison.given_predictions import JudgedPredictions, check_systems, judge_predictions
 from minbert.comparison.prediction_files import PredictionColumns, read_gold, read_predictions, sorted_labels
 from minbert.comparison.resampling import CLASSIFICATION_METRICS
 from minbert.comparison.results import ComparisonResults, ScoreDifference, System
@@ -40,6 +41,14 @@ def results_from_files(
         baseline=baseline,
         labels=labels if classes else None,
     )
+    found = judged_results(judged, systems, metric)
+    digests = file_digests([gold, *(each.path for each in files)])
+    source = {"gold": f"{plural(judged.rows, 'row')} of {gold.name}", **digests}
+    return replace(found, commands=(command,) if command else (), provenance=source)
+
+
+def judged_results(judged: JudgedPredictions, systems: Mapping[str, Sequence[Path]], metric: str) -> ComparisonResults:
+    """`systems`: the files of each one's seeds."""
     made = [given_system(name, judged.scores[name], judged.found.get(name), metric, paths)
             for name, paths in systems.items()]  # fmt: skip
     made.sort(key=lambda each: -direction(metric) * each.summaries[metric].mean)
@@ -54,11 +63,8 @@ def results_from_files(
         budget="",
         backbone="",
         tested=len(judged.found),
-        commands=(command,) if command else (),
-        provenance={
-            "gold": f"{plural(judged.rows, 'row')} of {gold.name}",
-            **file_digests([gold, *(each.path for each in files)]),
-        },
+        commands=(),
+        provenance={},
         caveats=tuple(given_caveats(systems, judged.baseline)),
     )
 
