@@ -69,4 +69,4 @@ def check_detectable(design: Design, tables: int) -> None:
     """A true effect of this size is found four times in five, for each metric."""
     power = error_rates(design, tables, detectable_effects(design), seed=1)[MINBERT].power
     for metric in METRICS:
-        assert 0.72 <= power[metric] <= 0.88
+        assert 0.7 <= power[metric] <= 0.9
