@@ -14,7 +14,7 @@ INSTALL = $(BIN)/python install.py
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 export PYTHONNOUSERSITE = 1
 
-.PHONY: help setup lock demo bench bench-quality test browser check format clean
+.PHONY: help setup lock demo bench bench-quality test proofs power browser check format clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -66,6 +66,12 @@ $(QUALITY_PEERS): $(READY)
 # One worker per core, one thread per worker: threads that wait for each other in small matrices only cost time.
 test: $(READY)  ## run all tests
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal
+
+proofs: $(READY)  ## run the long proofs: every simulation of the statistics (about 40 minutes)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -m long -n auto --maxprocesses 8 --dist worksteal
+
+power: $(READY)  ## print errors and power of the statistics beside plain methods (about 30 minutes)
+	OMP_NUM_THREADS=1 $(BIN)/python -m bench.power $(ARGS)
 
 browser:  ## install Chromium on Debian or Ubuntu; without one the tests of the report's pages are skipped
 	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -qq -y chromium; }

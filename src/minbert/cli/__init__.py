@@ -81,6 +81,7 @@ COMMANDS = {
     "soup": TRAIN_PANEL,
     "tune": TRAIN_PANEL,
     "compare": TRAIN_PANEL,
+    "significance": TRAIN_PANEL,
     "reproduce": TRAIN_PANEL,
     "evaluate": PREDICT_PANEL,
     "predict": PREDICT_PANEL,

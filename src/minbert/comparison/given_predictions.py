@@ -81,6 +81,31 @@ def compare_predictions(
     `labels`: by default the sorted labels of `gold`; F1, precision and recall of two labels are those of the second.
     Over seeds, a system is compared with the baseline on as many as both have.
     """
+    judged = judge_predictions(gold, systems, metric=metric, baseline=baseline, labels=labels)
+    mean = {name: float(np.mean(seeds)) for name, seeds in judged.scores.items()}
+    results = [system_comparison(name, mean[name], mean[judged.baseline], each) for name, each in judged.found.items()]
+    return PredictionComparison(metric, judged.baseline, judged.rows, tuple(results))
+
+
+@dataclass(frozen=True)
+class JudgedPredictions:
+    """Everything that is known of given predictions: the score of each seed, and the differences to the baseline."""
+
+    baseline: str
+    rows: int
+    scores: dict[str, list[float]]
+    found: dict[str, ScoreDifference]
+
+
+def judge_predictions(
+    gold: Any,
+    systems: Mapping[str, Any],
+    *,
+    metric: str = "accuracy",
+    baseline: str | None = None,
+    labels: Sequence[Any] | None = None,
+) -> JudgedPredictions:
+    """As `compare_predictions`."""
     check_systems(systems, metric, baseline)
     first = next(iter(systems)) if baseline is None else baseline
     reader = PredictionReader(gold, metric, labels)
@@ -88,12 +113,10 @@ def compare_predictions(
             for name, given in systems.items()}  # fmt: skip
     others = [name for name in systems if name != first]
     found = [difference_evidence(reader.pairs(read[name], read[first]), direction(metric) > 0) for name in others]
-    scores = {name: reader.score(seeds) for name, seeds in read.items()}
-    results = [
-        system_comparison(name, scores[name], scores[first], each)
-        for name, each in zip(others, judge_differences(found), strict=True)
-    ]
-    return PredictionComparison(metric, first, len(reader.gold_N), tuple(results))
+    scores = {name: [reader.score(each) for each in seeds] for name, seeds in read.items()}
+    return JudgedPredictions(
+        first, len(reader.gold_N), scores, dict(zip(others, judge_differences(found), strict=True))
+    )
 
 
 def system_comparison(name: str, score: float, baseline: float, found: ScoreDifference) -> SystemComparison:
@@ -179,9 +202,9 @@ class PredictionReader:
         places = [(i, count + i) for i in range(count)]
         return score_pairs(self.metric, self.gold_N, [*these[:count], *those[:count]], places, RESAMPLING_SEED)
 
-    def score(self, seeds: Sequence[Array]) -> float:
+    def score(self, predictions: Array) -> float:
         score = classify_scores if self.classes else regression_scores
-        return float(np.mean([score(each, self.gold_N)[self.metric] for each in seeds]))
+        return float(score(predictions, self.gold_N)[self.metric])
 
 
 def finite(values: Array, what: str) -> Array:

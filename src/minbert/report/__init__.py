@@ -29,6 +29,13 @@ def write_comparison(results: ComparisonResults, folder: Path, figures: Mapping[
     return write_page(comparison_page(results), csv_tables.comparison_tables(results), folder, shown)
 
 
+def write_significance(results: ComparisonResults, folder: Path) -> list[Path]:
+    """The page of given predictions: report.html, report.md, results.csv and tables/."""
+    from minbert.report.significance_page import significance_page
+
+    return write_page(significance_page(results), csv_tables.comparison_tables(results), folder)
+
+
 def write_run(analysis: "RunAnalysis", folder: Path) -> list[Path]:
     from minbert.report.run_csv_tables import run_tables
     from minbert.report.run_page import run_page

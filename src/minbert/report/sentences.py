@@ -31,9 +31,10 @@ def join_names(names: Sequence[str], last: str = "and") -> str:
 
 
 def measure_name(measure: str) -> str:
-    """sst.accuracy -> sst accuracy."""
+    """sst.accuracy -> sst accuracy; predictions of other tools have no task."""
     task, _, metric = measure.rpartition(".")
-    return f"{task} {METRIC_NAMES.get(metric, metric)}" if task else f"{measure} score"
+    name = METRIC_NAMES.get(metric, metric)
+    return f"{task} {name}" if task else f"{OVERALL} score" if measure == OVERALL else name
 
 
 def higher_is_better(measure: str) -> bool:
@@ -63,7 +64,7 @@ def measure_decimals(results: ComparisonResults, measure: str) -> int:
     return decimals_for(spreads)
 
 
-def comparison_headline(results: ComparisonResults) -> tuple[str, ...]:
+def comparison_headline(results: ComparisonResults, what: str = "recipe") -> tuple[str, ...]:
     """Which systems are ahead of the baseline, behind it, or not known to differ, on the main measure."""
     measure = main_measure(results)
     name, decimals = measure_name(measure), measure_decimals(results, measure)
@@ -81,7 +82,7 @@ def comparison_headline(results: ComparisonResults) -> tuple[str, ...]:
         amount = by_how_much(behind, measure, decimals)
         sentences.append(f"{base} is ahead of {join_names(quoted_labels(behind))} by {amount} in {name}.")
     if unclear and not ahead and not behind and len(others) > 1:
-        sentences.append(f"There is no evidence that any recipe differs from {base} in {name}.")
+        sentences.append(f"There is no evidence that any {what} differs from {base} in {name}.")
     elif unclear:
         both = f"{base} and {join_names(quoted_labels(unclear), 'or')}"
         sentences.append(f"There is no evidence of a difference between {both} in {name}.")

@@ -1,0 +1,1 @@
+"""How often do the statistics of a comparison find a difference, and how often one that is not there?"""
