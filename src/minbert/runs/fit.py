@@ -30,9 +30,9 @@ from minbert.training.linear_probe import (
     PROBE_ROWS,
     can_be_probed,
     fit_head,
-    reads_plain_mean,
     set_head,
     set_prior,
+    starts_at_probe,
 )
 from minbert.training.loop import Loop, Step
 from minbert.training.prepare import Prepared, Split
@@ -179,10 +179,10 @@ class Fit:
             if start == "prior":
                 set_prior(ready.model.task(name), ready.train[name].dataset.labels)
         for number, name in enumerate(probed):
-            split, part = ready.train[name], ready.model.task(name)
-            if name in known and able[name] == "linear_probe" and reads_plain_mean(part):
-                set_head(part.head, known[name])
+            if name in known and starts_at_probe(ready.model, name):
+                set_head(ready.model.task(name).head, known[name])
                 continue
+            split = ready.train[name]
             assert split.dataset.labels is not None
             for fraction in fit_head(ready.model, name, split.encoded, split.dataset.labels, self.probe_rows):
                 yield Measuring(round(1000 * (number + fraction)), 1000 * len(probed))

@@ -12,7 +12,7 @@ from minbert.config.task import Task
 from minbert.encoder.init import seeded_init
 from minbert.inference.loop import encode_for_task
 from minbert.model.multitask import Model
-from minbert.training.linear_probe import can_be_probed, reads_plain_mean, set_head
+from minbert.training.linear_probe import set_head, starts_at_probe
 from minbert.training.prepare import Prepared, Split
 from minbert.training.probe_fit import LinearFit
 
@@ -31,9 +31,8 @@ def probe_model(ready: Prepared, tasks: Mapping[str, Task]) -> Model:
 
 
 def untrained_model(ready: Prepared, fits: Mapping[str, LinearFit]) -> Model | None:
-    """None if the run's own model, with its heads fitted, is the same model, or if some task has no fit."""
-    same = (can_be_probed(ready.model, name) and reads_plain_mean(ready.model.task(name)) for name in ready.tasks)
-    if fits.keys() != ready.tasks.keys() or all(same):
+    """None if the run's own model starts as the same model, or if some task has no fit."""
+    if fits.keys() != ready.tasks.keys() or all(starts_at_probe(ready.model, name) for name in ready.tasks):
         return None
     model = probe_model(ready, ready.tasks)
     for name, fit in fits.items():

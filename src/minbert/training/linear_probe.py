@@ -46,6 +46,12 @@ def reads_plain_mean(part: TaskModule) -> bool:
     return plain and not part.task.paired and isinstance(part.pooling, MeanPooling)
 
 
+def starts_at_probe(model: Model, name: str) -> bool:
+    """Whether a task's head starts as the linear probe on the mean vectors of single texts."""
+    part = model.task(name)
+    return can_be_probed(model, name) and part.plan.head_init == "linear_probe" and reads_plain_mean(part)
+
+
 def head_features(
     model: Model, name: str, encoded: EncodedTexts, features_NF: npt.NDArray[np.float32]
 ) -> Iterator[float]:
