@@ -1,5 +1,6 @@
 """Linear fits on frozen vectors: against scipy-free closed forms and scikit-learn's conventions, worked by hand."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from minbert.model.heads.linear import LinearHead
 from minbert.runs.controls import probe_predictions
 from minbert.runs.untrained import CONTROL_PLAN
 from minbert.training.auto import choose_settings, passes
-from minbert.training.linear_probe import batch_features, fit_head, set_head, set_prior
+from minbert.training.linear_probe import PROBE_SCALE, batch_features, fit_head, set_head, set_prior
 from minbert.training.prepare import outline, prepare
 from minbert.training.probe_fit import LinearFit, fit_logistic, fit_ridge
 from tests.test_model import TEXTS, answers, model_of
@@ -120,6 +121,20 @@ def test_a_head_can_start_at_the_cosine(name: str, tmp_path: Path) -> None:
     assert part.head.output.weight[:, 0].detach().numpy() == pytest.approx(expected_O, rel=1e-4)
 
 
+@pytest.mark.parametrize("name", ["mood", "same", "alike"])
+def test_a_scaled_probe_predicts_the_same_labels_less_surely(name: str, tmp_path: Path) -> None:
+    outputs = {}
+    for start in ("linear_probe", "scaled_probe"):
+        model = model_of(**{name: replace(CONTROL_PLAN, head_init=start)}).eval()
+        task = model.task(name).task
+        encoded = encode_texts(tiny_tokenizer(tmp_path), TEXTS[: len(task.text)], model.task(name).layout, 32)
+        labels_N = np.array([0.0, 1.0, 3.0]) if task.kind == "score" else np.array([0, 1, 0])
+        assert [*fit_head(model, name, encoded, labels_N)]
+        outputs[start] = answers(model, name, tmp_path).numpy()
+    factor = 1.0 if task.kind == "score" else PROBE_SCALE
+    assert outputs["scaled_probe"] == pytest.approx(factor * outputs["linear_probe"], abs=1e-5)
+
+
 def test_a_head_without_the_cosine_starts_at_the_prior(tmp_path: Path) -> None:
     model = model_of(mood=TaskPlan(head_init="cosine")).eval()
     encoded = encode_texts(tiny_tokenizer(tmp_path), TEXTS[:1], model.task("mood").layout, 32)
@@ -159,7 +174,7 @@ def test_what_the_user_writes_wins(tiny: Path) -> None:
     recipe = recipe_from(table, "x.toml")
     config = read_config(tiny)[0]
     chosen = choose_settings(recipe, recipe.read_tasks(), config, {"sentiment": 100, "paraphrase": 1000})
-    assert chosen.optimizer.learning_rate == 0.5 and chosen.tasks["sentiment"].head_init == "prior"
+    assert chosen.optimizer.learning_rate == 0.5 and chosen.tasks["sentiment"].head_init == "scaled_probe"
     assert {plan.batch_size for plan in chosen.tasks.values()} == {7}
     assert (chosen.tasks["paraphrase"].pairing, chosen.tasks["paraphrase"].pooling) == ("combined", "cls")
     assert chosen.tasks["sentiment"].pooling == "mean"

@@ -52,8 +52,9 @@ class TaskPlan:
     pooling: Spec = "mean"
     head: Spec = "linear"
     # how a linear head starts. prior: from the label frequencies or the mean score; cosine: fitted on the cosine of a
-    # pair's vectors, if it is one of the features; linear_probe: fitted on all features of the frozen encoder's vectors
-    head_init: Literal["random", "prior", "cosine", "linear_probe"] = "random"
+    # pair's vectors, if it is one of the features; linear_probe: fitted on all features of the frozen encoder's
+    # vectors; scaled_probe: the same with smaller outputs
+    head_init: Literal["random", "prior", "cosine", "linear_probe", "scaled_probe"] = "random"
     # left out: cross_entropy for classify, mse for score
     loss: Spec | None = None
     # small modules of this task inside the shared encoder

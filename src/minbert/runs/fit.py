@@ -28,11 +28,12 @@ from minbert.training.gradient_conflict import GradientCosines, gradient_cosines
 from minbert.training.linear_probe import (
     FITTED,
     PROBE_ROWS,
+    WHOLE_FITS,
     can_be_probed,
     fit_head,
-    set_head,
+    reads_plain_mean,
     set_prior,
-    starts_at_probe,
+    start_at_fit,
 )
 from minbert.training.loop import Loop, Step
 from minbert.training.prepare import Prepared, Split
@@ -179,15 +180,16 @@ class Fit:
             if start == "prior":
                 set_prior(ready.model.task(name), ready.train[name].dataset.labels)
         for number, name in enumerate(probed):
-            if name in known and starts_at_probe(ready.model, name):
-                set_head(ready.model.task(name).head, known[name])
+            part, split = ready.model.task(name), ready.train[name]
+            if name in known and able[name] != "cosine" and reads_plain_mean(part):
+                start_at_fit(part, known[name])
                 continue
-            split = ready.train[name]
             assert split.dataset.labels is not None
             for fraction in fit_head(ready.model, name, split.encoded, split.dataset.labels, self.probe_rows):
                 yield Measuring(round(1000 * (number + fraction)), 1000 * len(probed))
                 self.stop_if_requested()
-        self.unmeasured = set(probed) == set(ready.tasks)
+        # scaled fits predict the same labels as the untrained backbone, which has been scored
+        self.unmeasured = all(able.get(name) in WHOLE_FITS for name in ready.tasks)
 
     def timed_step(self) -> Step:
         began = time.monotonic()

@@ -18,7 +18,7 @@ from minbert.model.multitask import Model
 from minbert.runs.controls import CONTROL_TRAIN_ROWS, control_dev_rows
 from minbert.runs.scoring import CALIBRATION_ROWS, fixed_sample
 from minbert.training.draw_costs import DrawKind, count_draws, draw_seconds, largest_fraction, time_draws
-from minbert.training.linear_probe import FITTED, PROBE_ROWS, can_be_probed, reads_plain_mean
+from minbert.training.linear_probe import FITTED, PROBE_ROWS, WHOLE_FITS, can_be_probed, reads_plain_mean
 from minbert.training.loop import Loop
 from minbert.training.prepare import Prepared
 from minbert.training.stages import StagePlan, plan_stages
@@ -125,7 +125,9 @@ class RunCosts:
 
     def evaluations(self, rows: int | None) -> float:
         """All of them; the first are those of the untrained backbone and of the linear probe."""
-        first = (self.ready.recipe.selection.untrained and self.controls) + all(map(self.probed, self.row))
+        plans = self.ready.recipe.tasks
+        whole = all(self.probed(name) and plans[name].head_init in WHOLE_FITS for name in self.row)
+        first = (self.ready.recipe.selection.untrained and self.controls) + whole
         count = sum(plan.stage.epochs for plan in self.ready.setup.plans) + first
         return count * self.evaluation(rows)
 

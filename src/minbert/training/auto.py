@@ -104,9 +104,9 @@ def natural_pairing(task: Task, config: BertConfig) -> str:
 def task_settings(task: Task, rows: int, pairing: str) -> dict[str, Any]:
     """How one task is learned."""
     settings: dict[str, Any] = {"pairing": pairing, "pooling": "mean", "batch_size": 16 if rows < 5000 else 32}
-    # a head that already fits the training rows leaves the encoder little to learn from, so labels start at their
-    # frequencies or at the cosine of a pair; scores start at a fit of all features
-    settings["head_init"] = "prior" if task.kind == "classify" else "linear_probe"
+    # a head that already fits the training rows leaves the encoder little to learn from, so labels start at a fit with
+    # small outputs or at the cosine of a pair; scores start at a fit of all features
+    settings["head_init"] = "scaled_probe" if task.kind == "classify" else "linear_probe"
     settings["head"] = {"name": "linear", "dropout": 0.1}
     if task.paired and pairing != "cross_encoder":
         # without dropout: a dropped cosine would say that the texts are unrelated

@@ -28,7 +28,12 @@ from minbert.model.poolings.mean import MeanPooling
 from minbert.training.probe_fit import LinearFit, fit_logistic, fit_ridge, free_features
 
 # values of head_init that need the vectors of the training rows
-FITTED = ("cosine", "linear_probe")
+FITTED = ("cosine", "linear_probe", "scaled_probe")
+# of these, those whose predictions are those of the fit
+WHOLE_FITS = ("cosine", "linear_probe")
+# a head that fits the training rows has small gradients, and leaves the encoder little to learn from: with outputs of
+# this size it starts with the right weights, but unsure
+PROBE_SCALE = 0.3
 # more rows hardly change the fit, and their features would fill the memory
 PROBE_ROWS = 20_000
 
@@ -50,6 +55,12 @@ def starts_at_probe(model: Model, name: str) -> bool:
     """Whether a task's head starts as the linear probe on the mean vectors of single texts."""
     part = model.task(name)
     return can_be_probed(model, name) and part.plan.head_init == "linear_probe" and reads_plain_mean(part)
+
+
+def start_at_fit(part: TaskModule, fit: LinearFit) -> None:
+    """Give a head that starts at a probe its weights; scores are never scaled."""
+    unsure = part.plan.head_init == "scaled_probe" and part.task.kind == "classify"
+    set_head(part.head, fit.scaled(PROBE_SCALE) if unsure else fit)
 
 
 def head_features(
@@ -124,8 +135,8 @@ def fit_head(
     features_NF = np.empty((len(chosen), part.head.features.width), np.float32)
     yield from head_features(model, name, encoded.take(chosen), features_NF)
     blocks = part.head.features.blocks
-    if part.plan.head_init == "linear_probe":
-        set_head(part.head, fit_labels(part.task, features_NF, labels_N[chosen], blocks))
+    if part.plan.head_init != "cosine":
+        start_at_fit(part, fit_labels(part.task, features_NF, labels_N[chosen], blocks))
         return
     cosine_F = free_features(blocks)
     if cosine_F.any():
