@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,33 +37,23 @@ PER_ROW = {1: "one text", 2: "a pair of texts"}
 NOT_PICKLED = ("run_", "_predictor", "_remove_run")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TextEstimator(EstimatorBase):
-    """What the classifier and the regressor share."""
+    """What the classifier and the regressor share.
 
-    def __init__(
-        self,
-        *,
-        backbone: str | Path | None = None,
-        learning_rate: float | None = None,
-        batch_size: int | None = None,
-        max_length: int | None = None,
-        metric: str | None = None,
-        budget: str | float | None = None,
-        settings: Mapping[str, Any] | None = None,
-        random_state: Any = 0,
-        out: str | Path | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.backbone = backbone
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.max_length = max_length
-        self.metric = metric
-        self.budget = budget
-        self.settings = settings
-        self.random_state = random_state
-        self.out = out
-        self.verbose = verbose
+    The parameters are fields: the dataclass makes the __init__ that scikit-learn reads them from.
+    """
+
+    backbone: str | Path | None = None
+    learning_rate: float | None = None
+    batch_size: int | None = None
+    max_length: int | None = None
+    metric: str | None = None
+    budget: str | float | None = None
+    settings: Mapping[str, Any] | None = None
+    random_state: Any = 0
+    out: str | Path | None = None
+    verbose: bool = False
 
     def _train(self, columns: list[list[str]], labels: list[Any], task: Mapping[str, Any]) -> None:
         """Train the task into the run's directory, in place of an earlier run in it."""
