@@ -266,14 +266,14 @@ def test_targets_of_data_frames_are_scored(y: Any, tiny: Path) -> None:
 def test_parameters_are_settings_of_the_recipe(tiny: Path) -> None:
     chosen = {"learning_rate": 0.002, "batch_size": 7, "max_length": 24}
     recipe = made(minbert.Classifier, tiny, **chosen).fit(TEXTS, MOODS).run_.about["recipe"]
-    plan = recipe["tasks"]["label"]
+    plan = recipe["tasks"]["y"]
     assert (recipe["optimizer"]["learning_rate"], plan["batch_size"], plan["max_length"]) == (0.002, 7, 24)
 
 
 def test_class_weights_are_those_of_scikit_learn(tiny: Path) -> None:
     def weights_of(given: Any) -> Any:
         run = made(minbert.Classifier, tiny, class_weight=given).fit(TEXTS, MOODS).run_
-        return run.about["recipe"]["tasks"]["label"]["task"].get("class_weights")
+        return run.about["recipe"]["tasks"]["y"]["task"].get("class_weights")
 
     assert weights_of({"good": 3}) == [1.0, 3.0] and weights_of(None) is None
     # as many rows of each
@@ -300,7 +300,8 @@ def test_verbose_shows_progress_and_scores(tiny: Path, capsys: pytest.CaptureFix
     assert not quiet.out and not quiet.err
     made(minbert.Classifier, tiny, verbose=True).fit(TEXTS, MOODS)
     said = capsys.readouterr()
-    assert "36 training rows" in said.err and "accuracy" in said.out
+    assert "y: 36 training rows" in said.err and "loss y 0." in said.err
+    assert re.search(r"^y +accuracy", said.out, re.MULTILINE) and "label" not in said.out + said.err
 
 
 def test_the_run_of_an_estimator_is_a_run(fitted: dict[type[Any], Any]) -> None:
@@ -345,7 +346,7 @@ def test_the_run_stays_where_it_was_asked_for(tiny: Path, tmp_path: Path) -> Non
     assert classifier.run_.path == out
     del classifier
     gc.collect()
-    probabilities = minbert.load(out).predict("label", ["a film"])[0].probabilities
+    probabilities = minbert.load(out).predict("y", ["a film"])[0].probabilities
     assert probabilities is not None and list(probabilities) == ["bad", "good"]
     assert list(probabilities.values()) == pytest.approx(expected)
     made(minbert.Classifier, tiny, out=out).fit(TEXTS[:20], MOODS[:20])

@@ -27,6 +27,8 @@ LONG = {"stages": [{"epochs": 1, "steps_per_epoch": 5000}]}
         ("use --kind score, --force or --skip-bad-rows", 'use kind="score", force=True or skip_bad_rows=True'),
         ("1e-4 (--set optimizer.learning_rate=...)", '1e-4 (settings={"optimizer.learning_rate": ...})'),
         ("(--set tasks.TASK.head=..., tasks.TASK.x=...)", '(settings={"tasks.TASK.head": ..., "tasks.TASK.x": ...})'),
+        ("such as --set backbone=bert-multilingual", 'such as backbone="bert-multilingual"'),
+        ("(--set seed=1, epochs=...)", '(seed=1, settings={"epochs": ...})'),
         ("8 (--set epoch_fraction=0.5: half as many)", '8 (settings={"epoch_fraction": 0.5}: half as many)'),
         ("For example: --set optimizer.algorithm=radam.", 'For example: settings={"optimizer.algorithm": "radam"}.'),
         ("--set tasks.s.task.range=[0,5]. Fix", 'settings={"tasks.s.task.range": [0,5]}. Fix'),

@@ -12,8 +12,8 @@ from minbert.data.text_keys import ExampleKey, example_keys
 from minbert.errors import UserError, short_repr
 from minbert.python.target import plain
 
-# the only task, and its label column
-ONLY_TASK = "label"
+# the only task, and its label column: what scikit-learn calls it
+ONLY_TASK = "y"
 
 
 def text_names(columns: Sequence[Sequence[str]]) -> list[str]:
