@@ -38,7 +38,11 @@ def test_long_and_empty_texts_are_warned_about_in_the_words_of_the_estimator(tin
     assert re.fullmatch(r"100% of the training rows are truncated at 16 tokens; to read more: max_length=\d+", cut)
 
 
-def test_a_model_that_does_not_beat_a_control_is_one_warning_of_a_search(tiny: Path) -> None:
+def test_a_model_that_does_not_beat_a_control_is_one_warning_of_a_search(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # of whatever tests have warned before
+    monkeypatch.setattr("minbert.python.user_warning.SHOWN", set())
     noise = [i * 7 % 10 < 3 for i in range(40)]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")

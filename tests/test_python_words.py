@@ -28,6 +28,7 @@ LONG = {"stages": [{"epochs": 1, "steps_per_epoch": 5000}]}
         ("1e-4 (--set optimizer.learning_rate=...)", '1e-4 (settings={"optimizer.learning_rate": ...})'),
         ("(--set tasks.TASK.head=..., tasks.TASK.x=...)", '(settings={"tasks.TASK.head": ..., "tasks.TASK.x": ...})'),
         ("such as --set backbone=bert-multilingual", 'such as backbone="bert-multilingual"'),
+        ('--set tasks.s.head="linear": no', 'settings={"tasks.s.head": "linear"}: no'),
         ("(--set seed=1, epochs=...)", '(seed=1, settings={"epochs": ...})'),
         ("8 (--set epoch_fraction=0.5: half as many)", '8 (settings={"epoch_fraction": 0.5}: half as many)'),
         ("For example: --set optimizer.algorithm=radam.", 'For example: settings={"optimizer.algorithm": "radam"}.'),

@@ -47,7 +47,7 @@ class Classifier(ClassifierBase, TextEstimator):
         classes, numbers = np.unique(target_of(y, len(columns[0]), "classify"), return_inverse=True)
         if len(classes) < 2:
             raise UserError(
-                f"Classifier needs at least two classes; y has only {plain(classes[0])!r}.",
+                f"Classifier needs at least two classes; y has 1 class: {plain(classes[0])!r}.",
                 "Add rows of other classes.",
             )
         labels = label_settings_of(classes)

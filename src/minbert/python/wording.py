@@ -19,7 +19,7 @@ Words = Callable[[str], str]
 FLAGS = ("force", "strict", "skip_bad_rows", "keep_na")
 # bad rows in a message; rows in memory are easier to look up than lines of a file
 FEW_BAD_ROWS = 5
-VALUE = r"\.\.\.|\[[^\]]*\]|[^\s,:)]*[^\s,:).]"
+VALUE = r"\.\.\.|\"[^\"]*\"|\[[^\]]*\]|[^\s,:)]*[^\s,:).]"
 # sentences that would be wrong word by word
 SENTENCES = {
     r"`?minbert train (?:RECIPE|FILE) --out RUN`?": 'minbert.train(data, out="RUN")',
@@ -84,7 +84,7 @@ for_estimators = Wording(
 
 
 def python_value(written: str) -> str:
-    plain = re.fullmatch(r"\.\.\.|\[.*\]|[-+\d.e]+", written)
+    plain = re.fullmatch(r"\.\.\.|\".*\"|\[.*\]|[-+\d.e]+", written)
     return written if plain else {"true": "True", "false": "False"}.get(written, f'"{written}"')
 
 
