@@ -11,7 +11,7 @@ import pytest
 from sklearn.model_selection import cross_val_score
 
 import minbert
-from minbert.python.estimator_words import estimator_words
+from minbert.python.wording import for_estimators
 from tests.test_estimators import MOODS, SCORES, TEXTS, made
 
 
@@ -38,7 +38,11 @@ def test_long_and_empty_texts_are_warned_about_in_the_words_of_the_estimator(tin
     assert re.fullmatch(r"100% of the training rows are truncated at 16 tokens; to read more: max_length=\d+", cut)
 
 
-def test_a_model_that_does_not_beat_a_control_is_one_warning_of_a_search(tiny: Path) -> None:
+def test_a_model_that_does_not_beat_a_control_is_one_warning_of_a_search(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # of whatever tests have warned before
+    monkeypatch.setattr("minbert.python.user_warning.SHOWN", set())
     noise = [i * 7 % 10 < 3 for i in range(40)]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
@@ -51,17 +55,18 @@ def test_a_model_that_does_not_beat_a_control_is_one_warning_of_a_search(tiny: P
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("label: to read more: --set tasks.label.max_length=512", "to read more: max_length=512"),
+        ("y: to read more: --set tasks.y.max_length=512", "to read more: max_length=512"),
         ("(--set tasks.TASK.batch_size=..., tasks.TASK.head=...)",
-         '(batch_size=..., settings={"tasks.label.head": ...})'),
+         '(batch_size=..., settings={"tasks.y.head": ...})'),
         ("rate 1e-4 (--set optimizer.learning_rate=...)", "rate 1e-4 (learning_rate=...)"),
         ("such as --set backbone=bert-multilingual (`minbert models`)",
          'such as backbone="bert-multilingual" (`minbert models`)'),
+        ("For example: --set seed=1", "For example: random_state=1"),
         ("Fix these rows, or skip them with --skip-bad-rows.", "Fix these rows."),
     ],
 )  # fmt: skip
 def test_settings_are_parameters(before: str, after: str) -> None:
-    assert estimator_words(before) == after
+    assert for_estimators(before) == after
 
 
 def test_a_text_that_cannot_be_read(tiny: Path) -> None:
@@ -88,7 +93,7 @@ def test_a_text_that_cannot_be_read(tiny: Path) -> None:
          "learning_rate is given twice: as a parameter, and by settings['optimizer.learning_rate']."),
         (minbert.Classifier, {"learning_rate": 1e-4, "settings": {"optimizer": {"learning_rate": 5e-5}}},
          "learning_rate is given twice"),
-        (minbert.Classifier, {"max_length": 32, "settings": {"tasks.label.max_length": 16}},
+        (minbert.Classifier, {"max_length": 32, "settings": {"tasks.y.max_length": 16}},
          "max_length is given twice"),
         (minbert.Classifier, {"random_state": 1, "settings": {"seed": 2}}, "random_state is given twice"),
     ],
@@ -109,7 +114,7 @@ def test_a_regressor_has_its_own_parameters() -> None:
     ("kind", "metric", "y"), [(minbert.Classifier, "macro_f1", MOODS), (minbert.Regressor, "mae", SCORES)]
 )
 def test_the_metric_chooses_the_model(kind: Any, metric: str, y: Any, tiny: Path) -> None:
-    assert made(kind, tiny, metric=metric).fit(TEXTS, y).run_.outcomes["label"].metric == metric
+    assert made(kind, tiny, metric=metric).fit(TEXTS, y).run_.outcomes["y"].metric == metric
 
 
 # ---- labels -------------------------------------------------------------------------------------------
@@ -120,22 +125,22 @@ def test_the_run_has_the_labels_of_y(classes: list[Any], tiny: Path) -> None:
     y = [classes[i % 2] for i in range(40)]
     run = made(minbert.Classifier, tiny).fit(TEXTS, y).run_
     assert isinstance(run, minbert.Run)
-    (found,) = run.predict("label", TEXTS[:1])
+    (found,) = run.predict("y", TEXTS[:1])
     assert found.probabilities is not None and sorted(found.probabilities) == sorted(classes)
     assert {type(each) for each in found.probabilities} == {type(classes[0])}
-    answer = run.outcomes["label"].constant_answer
+    answer = run.outcomes["y"].constant_answer
     assert (
         isinstance(answer, dict) and sorted(answer) == sorted(classes) and type(next(iter(answer))) is type(classes[0])
     )
-    rows = [{"text": text, "label": label} for text, label in zip(TEXTS, y, strict=True)]
-    assert 0 <= run.evaluate(rows)["label"]["accuracy"] <= 1
+    rows = [{"text": text, "y": label} for text, label in zip(TEXTS, y, strict=True)]
+    assert 0 <= run.evaluate(rows)["y"]["accuracy"] <= 1
 
 
 def test_classes_that_files_cannot_tell_apart(tiny: Path) -> None:
     y = np.array(["True", "true"] * 20)
     classifier = made(minbert.Classifier, tiny).fit(TEXTS, y)
     assert set(classifier.predict(TEXTS)) <= {"True", "true"}
-    assert set(classifier.run_.outcomes["label"].constant_answer) == {"True", "true"}
+    assert set(classifier.run_.outcomes["y"].constant_answer) == {"True", "true"}
 
 
 # ---- files --------------------------------------------------------------------------------------------

@@ -1,17 +1,10 @@
 """minbert.Classifier and minbert.Regressor do what scikit-learn expects of an estimator.
 
-scikit-learn's own checks give arrays of numbers to every method. Estimators of texts get only the checks that need no
-data: `parametrize_with_checks` and `check_estimator` leave the others out by the tag `two_d_array = False`. Of those:
-
-- with texts instead of numbers, below: fit returns self, unfitted, overwrite_params, dont_overwrite_parameters,
-  dict_unchanged, fit_idempotent, fit_check_is_fitted, pickle, methods_sample_order_invariance,
-  methods_subset_invariance, requires_y_none, classes_, one label, supervised_y_2d, regression targets;
-- cannot apply, because there are no features and no numbers in X: n_features_in, sparse input, dtypes, NaN and infinity
-  in X, complex data, memory maps, array API, fit2d_1feature, fit1d, fit2d_predict1d, positive_only, feature names;
-- do not apply, because they are not offered: sample weights, class_weight, partial_fit, decision_function, transform,
-  multi-output.
+scikit-learn's own checks run in test_sklearn_checks.py, with numbers written as texts. Here are the same contracts with
+texts and pairs, what the checks cannot know (run directories, messages), and what users combine estimators with.
 """
 
+import copy
 import gc
 import pickle
 import re
@@ -22,14 +15,17 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas
 import polars
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.exceptions import NotFittedError
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import VotingClassifier
+from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.metrics import accuracy_score, log_loss, r2_score
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import estimator_checks
@@ -42,19 +38,6 @@ MOODS = ["good" if i % 2 else "bad" for i in range(40)]
 SCORES = [float(i % 2) * 10 - 3 for i in range(40)]
 SHORT = {"stages": [{"epochs": 1, "steps_per_epoch": 2}]}
 BOTH = [minbert.Classifier, minbert.Regressor]
-# the checks that need no numbers
-WITHOUT_DATA = [
-    "check_estimator_cloneable",
-    "check_estimator_tags_renamed",
-    "check_valid_tag_types",
-    "check_estimator_repr",
-    "check_no_attributes_set_in_init",
-    "check_do_not_raise_errors_in_init_or_set_params",
-    "check_mixin_order",
-    "check_parameters_default_constructible",
-    "check_get_params_invariance",
-    "check_set_params",
-]
 
 both = pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.__name__)
 
@@ -84,12 +67,6 @@ def fitted(tiny: Path) -> dict[type[Any], Any]:
 @estimator_checks.parametrize_with_checks([kind() for kind in BOTH])
 def test_the_checks_that_scikit_learn_chooses(estimator: Any, check: Any) -> None:
     check(estimator)
-
-
-@both
-@pytest.mark.parametrize("name", WITHOUT_DATA)
-def test_the_checks_that_need_no_data(kind: type[Any], name: str) -> None:
-    getattr(estimator_checks, name)(kind.__name__, kind())
 
 
 # ---- and what they check, with texts ------------------------------------------------------------------
@@ -216,10 +193,18 @@ def test_they_learn_with_the_settings_that_are_chosen_for_the_data(tiny: Path) -
     [
         (["a", "b"] * 20, ["x", "y"] * 20, "X has too few different texts"),
         ([""] * 20, ["x", "y"] * 10, "All texts in X are empty"),
-        (["a", "b"], ["x", "x"], "y has only 'x'.\nAdd rows of other classes."),
+        (["a", "b"], ["x", "x"], "y has 1 class: 'x'.\nAdd rows of other classes."),
         (["a", np.nan], ["x", "y"], "row 1, counting from 0, is nan.\nLeave out rows without a text"),
         (["a", "b"], pandas.Series([pandas.NA, "y"], dtype="string"), "y contains NaN: row 0, counting from 0."),
         (["a", "b"], np.array([1, "y"], dtype=object), "y mixes values of the types int, str"),
+        # NumPy alone makes strings of these
+        (["a", "b"], [1, "y"], "y mixes values of the types int, str"),
+        (["a", "b"], ["y", np.nan], "y contains NaN: row 1, counting from 0."),
+        (["a", "b"], ("y", None), "y contains NaN: row 1, counting from 0."),
+        (["a", "b"], "xy", "y should be a 1d array, got a value of type str instead."),
+        (["a", "b"], [["x", "y"]] * 2, "y should be a 1d array, got an array of shape (2, 2) instead."),
+        (["a", "b"], ["x"], "X has 2 rows and y has 1."),
+        (np.zeros((4, 0)), ["x", "y"] * 2, "this array has the shape (4, 0)."),
         (pandas.DataFrame([["a", "b", "c"]] * 2), ["x", "y"], "this table has the columns 0, 1, 2."),
     ],
 )
@@ -233,6 +218,18 @@ def test_wrong_input_is_answered_with_the_next_step(X: Any, y: Any, said: str) -
 def test_a_regressor_needs_numbers() -> None:
     with pytest.raises(ValueError, match=r"y holds 'good', not a number\.\nminbert\.Classifier learns classes"):
         minbert.Regressor().fit(["a", "b"], ["good", "bad"])
+
+
+@pytest.mark.parametrize("y", [np.array(["2020-01-01", "2020-01-02"], "datetime64[D]"), np.array([1j, 2.0])])
+def test_a_regressor_makes_no_numbers_of_other_values(y: Any) -> None:
+    with pytest.raises(ValueError, match=r"y holds values of type (datetime64\[D\]|complex128), not numbers"):
+        minbert.Regressor().fit(["a", "b"], y)
+
+
+def test_a_target_of_one_column_is_read_with_a_warning(tiny: Path) -> None:
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        classifier = made(minbert.Classifier, tiny).fit(TEXTS, pandas.DataFrame({"mood": MOODS}))
+    assert classifier.classes_.tolist() == ["bad", "good"]
 
 
 def test_scores_that_are_all_equal_are_learned_without_a_word_of_matplotlib(tiny: Path) -> None:
@@ -266,20 +263,27 @@ def test_targets_of_data_frames_are_scored(y: Any, tiny: Path) -> None:
 def test_parameters_are_settings_of_the_recipe(tiny: Path) -> None:
     chosen = {"learning_rate": 0.002, "batch_size": 7, "max_length": 24}
     recipe = made(minbert.Classifier, tiny, **chosen).fit(TEXTS, MOODS).run_.about["recipe"]
-    plan = recipe["tasks"]["label"]
+    plan = recipe["tasks"]["y"]
     assert (recipe["optimizer"]["learning_rate"], plan["batch_size"], plan["max_length"]) == (0.002, 7, 24)
 
 
 def test_class_weights_are_those_of_scikit_learn(tiny: Path) -> None:
     def weights_of(given: Any) -> Any:
         run = made(minbert.Classifier, tiny, class_weight=given).fit(TEXTS, MOODS).run_
-        return run.about["recipe"]["tasks"]["label"]["task"].get("class_weights")
+        return run.about["recipe"]["tasks"]["y"]["task"].get("class_weights")
 
     assert weights_of({"good": 3}) == [1.0, 3.0] and weights_of(None) is None
     # as many rows of each
     assert weights_of("balanced") == [1.0, 1.0]
     with pytest.raises(ValueError, match="The classes are 'bad', 'good'"):
         minbert.Classifier(class_weight={"ugly": 2}).fit(TEXTS, MOODS)
+    for wrong in (-1, "x", None, float("inf")):
+        with pytest.raises(minbert.UserError, match="class_weight of 'good' is a number of at least 0, not"):
+            minbert.Classifier(class_weight={"good": wrong}).fit(TEXTS, MOODS)  # type: ignore[dict-item]
+    with pytest.raises(minbert.UserError, match="0 for each class"):
+        minbert.Classifier(class_weight={"good": 0, "bad": 0}).fit(TEXTS, MOODS)
+    # batches without any weight teach nothing, and stop nothing
+    assert made(minbert.Classifier, tiny, class_weight={"good": 0}, batch_size=1).fit(TEXTS, MOODS).run_.scores
 
 
 def test_a_random_state_is_a_number_a_generator_or_none(tiny: Path) -> None:
@@ -300,7 +304,8 @@ def test_verbose_shows_progress_and_scores(tiny: Path, capsys: pytest.CaptureFix
     assert not quiet.out and not quiet.err
     made(minbert.Classifier, tiny, verbose=True).fit(TEXTS, MOODS)
     said = capsys.readouterr()
-    assert "36 training rows" in said.err and "accuracy" in said.out
+    assert "y: 36 training rows" in said.err and "loss y 0." in said.err
+    assert re.search(r"^y +accuracy", said.out, re.MULTILINE) and "label" not in said.out + said.err
 
 
 def test_the_run_of_an_estimator_is_a_run(fitted: dict[type[Any], Any]) -> None:
@@ -345,7 +350,7 @@ def test_the_run_stays_where_it_was_asked_for(tiny: Path, tmp_path: Path) -> Non
     assert classifier.run_.path == out
     del classifier
     gc.collect()
-    probabilities = minbert.load(out).predict("label", ["a film"])[0].probabilities
+    probabilities = minbert.load(out).predict("y", ["a film"])[0].probabilities
     assert probabilities is not None and list(probabilities) == ["bad", "good"]
     assert list(probabilities.values()) == pytest.approx(expected)
     made(minbert.Classifier, tiny, out=out).fit(TEXTS[:20], MOODS[:20])
@@ -381,6 +386,33 @@ def test_pipelines_and_searches(tiny: Path) -> None:
     assert search.best_estimator_[-1].get_params()["learning_rate"] == best["classifier__learning_rate"]
     assert set(search.predict(TEXTS)) <= {"bad", "good"}
     assert len(cross_val_score(made(minbert.Regressor, tiny), TEXTS, SCORES, cv=2)) == 2
+
+
+def test_scorers_need_columns_with_any_index_and_probabilities(tiny: Path) -> None:
+    frame = pandas.DataFrame({"text": TEXTS, "mood": MOODS}, index=range(100, 140))
+    classifier = made(minbert.Classifier, tiny)
+    found = cross_validate(classifier, frame["text"], frame["mood"], cv=2, scoring=["accuracy", "roc_auc"])
+    assert not np.isnan([*found["test_accuracy"], *found["test_roc_auc"]]).any()
+    calibrated = CalibratedClassifierCV(classifier, cv=2).fit(frame[["text"]], frame["mood"])
+    assert calibrated.predict_proba(frame[["text"]]).shape == (40, 2)
+    voting = VotingClassifier([("a", classifier), ("b", clone(classifier))], voting="soft").fit(TEXTS, MOODS)
+    assert set(voting.predict(TEXTS)) <= {"bad", "good"}
+
+
+@both
+def test_joblib_and_copies(kind: type[Any], fitted: dict[type[Any], Any], tmp_path: Path) -> None:
+    joblib.dump(fitted[kind], tmp_path / "model.joblib")
+    for again in (joblib.load(tmp_path / "model.joblib"), copy.deepcopy(fitted[kind])):
+        assert np.array_equal(outputs(again, TEXTS), outputs(fitted[kind], TEXTS))
+        assert again.run_.path != fitted[kind].run_.path
+
+
+@both
+def test_what_is_not_offered_is_refused(kind: type[Any]) -> None:
+    with pytest.raises(TypeError, match="sample_weight"):
+        kind().fit(TEXTS, target(kind), sample_weight=np.ones(40))
+    with pytest.raises(TypeError, match=f"{kind.__name__}.__init__.. got an unexpected keyword argument 'lr'"):
+        kind(lr=1)
 
 
 def test_a_budget_for_each_fit(tiny: Path) -> None:

@@ -47,6 +47,15 @@ def test_soft_labels_with_class_weights_are_a_weighted_mean() -> None:
     assert close(loss(LOGITS.expand(2, 3), labels_BC), total / 5.5)
 
 
+@pytest.mark.parametrize("name", ["cross_entropy", "bce"])
+def test_a_batch_without_any_weight_teaches_nothing(name: str) -> None:
+    loss = loss_of(name, classes(2, class_weights=(0.0, 1.0)))
+    output_BO = random(3, loss.num_outputs).requires_grad_()
+    value = loss(output_BO, torch.tensor([0, 0, 0]))
+    value.backward()
+    assert value == 0 and output_BO.grad is not None and not output_BO.grad.any()
+
+
 @pytest.mark.parametrize("weights", [None, (1.0, 2.0, 4.0)])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_certain_soft_labels_are_hard_labels(weights: Any, smoothing: float) -> None:

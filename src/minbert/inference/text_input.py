@@ -63,7 +63,7 @@ def row_texts(given: Any, wanted: str) -> list[list[Any]]:
         raise UserError(f"{wanted}, not a {what}.", "Give a list, an array, a Series or a DataFrame of texts.")
     # Arrow's arrays hold values of their own type
     rows = given.to_pylist() if hasattr(given, "to_pylist") else given
-    if isinstance(rows, np.ndarray) and rows.ndim == 2:
+    if isinstance(rows, np.ndarray) and rows.ndim == 2 and rows.shape[1]:
         return [column.tolist() for column in rows.T]
     if isinstance(rows, np.ndarray) and rows.ndim != 1:
         raise UserError(f"{wanted}; this array has the shape {rows.shape}.", "Give an array of N texts, or N x 2.")

@@ -52,6 +52,10 @@ class R2Score:
         return float(1 - error / spread) if spread else float(error == 0)
 
 
+class ReshapedTarget(UserWarning):
+    """y is read in another shape than it has; scikit-learn's DataConversionWarning."""
+
+
 class NotFitted(ValueError, AttributeError):
     """predict before fit; scikit-learn's NotFittedError inherits the same two."""
 
@@ -61,11 +65,13 @@ if TYPE_CHECKING:
     ClassifierBase = AccuracyScore
     RegressorBase = R2Score
     NotFittedError = NotFitted
+    DataConversionWarning = ReshapedTarget
 else:
     try:
         from sklearn.base import BaseEstimator as EstimatorBase
         from sklearn.base import ClassifierMixin as ClassifierBase
         from sklearn.base import RegressorMixin as RegressorBase
-        from sklearn.exceptions import NotFittedError
+        from sklearn.exceptions import DataConversionWarning, NotFittedError
     except ImportError:
-        EstimatorBase, ClassifierBase, RegressorBase, NotFittedError = PlainEstimator, AccuracyScore, R2Score, NotFitted
+        EstimatorBase, ClassifierBase, RegressorBase = PlainEstimator, AccuracyScore, R2Score
+        NotFittedError, DataConversionWarning = NotFitted, ReshapedTarget

@@ -1,7 +1,7 @@
 """(texts, labels) -> a trained model, in scikit-learn's form: `Classifier().fit(texts, labels).predict(others)`."""
 
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from minbert.python.target import plain, target_of
 from minbert.python.text_estimator import TextEstimator
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Classifier(ClassifierBase, TextEstimator):
     """A text classifier: `Classifier().fit(texts, labels).predict(others)`.
 
@@ -34,34 +35,7 @@ class Classifier(ClassifierBase, TextEstimator):
     After fit: classes_, and run_, the `minbert.Run` of the training.
     """
 
-    def __init__(
-        self,
-        *,
-        backbone: str | Path | None = None,
-        learning_rate: float | None = None,
-        batch_size: int | None = None,
-        max_length: int | None = None,
-        metric: str | None = None,
-        budget: str | float | None = None,
-        settings: Mapping[str, Any] | None = None,
-        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
-        random_state: Any = 0,
-        out: str | Path | None = None,
-        verbose: bool = False,
-    ) -> None:
-        super().__init__(
-            backbone=backbone,
-            learning_rate=learning_rate,
-            batch_size=batch_size,
-            max_length=max_length,
-            metric=metric,
-            budget=budget,
-            settings=settings,
-            random_state=random_state,
-            out=out,
-            verbose=verbose,
-        )
-        self.class_weight = class_weight
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train on texts, or on pairs of texts, and their classes.
@@ -73,7 +47,7 @@ class Classifier(ClassifierBase, TextEstimator):
         classes, numbers = np.unique(target_of(y, len(columns[0]), "classify"), return_inverse=True)
         if len(classes) < 2:
             raise UserError(
-                f"Classifier needs at least two classes; y has only {plain(classes[0])!r}.",
+                f"Classifier needs at least two classes; y has 1 class: {plain(classes[0])!r}.",
                 "Add rows of other classes.",
             )
         labels = label_settings_of(classes)
@@ -96,6 +70,8 @@ class Classifier(ClassifierBase, TextEstimator):
         return np.asarray(self.classes_[predicted_classes(probabilities_NC, threshold)])
 
 
+# of its own __init__: an unknown parameter is then an error of Regressor
+@dataclass(kw_only=True, eq=False, repr=False)
 class Regressor(RegressorBase, TextEstimator):
     """A model of scores: `Regressor().fit(texts, scores)`. Predictions lie in the range of the scores it has seen.
 
@@ -103,34 +79,6 @@ class Regressor(RegressorBase, TextEstimator):
 
     metric: chooses the best model: "pearson", "spearman", "mse" or "mae".
     """
-
-    def __init__(
-        self,
-        *,
-        backbone: str | Path | None = None,
-        learning_rate: float | None = None,
-        batch_size: int | None = None,
-        max_length: int | None = None,
-        metric: str | None = None,
-        budget: str | float | None = None,
-        settings: Mapping[str, Any] | None = None,
-        random_state: Any = 0,
-        out: str | Path | None = None,
-        verbose: bool = False,
-    ) -> None:
-        # as its own: an unknown parameter is then an error of Regressor
-        super().__init__(
-            backbone=backbone,
-            learning_rate=learning_rate,
-            batch_size=batch_size,
-            max_length=max_length,
-            metric=metric,
-            budget=budget,
-            settings=settings,
-            random_state=random_state,
-            out=out,
-            verbose=verbose,
-        )
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train on texts, or on pairs of texts, and their scores: N finite numbers."""

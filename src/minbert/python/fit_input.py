@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from minbert.config.task import label_key
@@ -12,8 +13,8 @@ from minbert.data.text_keys import ExampleKey, example_keys
 from minbert.errors import UserError, short_repr
 from minbert.python.target import plain
 
-# the only task, and its label column
-ONLY_TASK = "label"
+# the only task, and its label column: what scikit-learn calls it
+ONLY_TASK = "y"
 
 
 def text_names(columns: Sequence[Sequence[str]]) -> list[str]:
@@ -32,8 +33,8 @@ def fit_rows(columns: Sequence[list[str]], labels: Sequence[Any], kind: str) -> 
     if max(map(len, different.values())) < 2:
         of = "class of y" if kind == "classify" else "row of X"
         raise UserError(
-            f"X has too few different texts: a tenth of the rows is held out to choose the best model, and no {of} has "
-            "another text of its kind.",
+            f"X has too few different texts (n_samples = {len(filled)}): a tenth of the rows is held out to choose the "
+            f"best model, and no {of} has another text of its kind.",
             "Give more rows with different texts.",
         )
     names = [*text_names(columns), ONLY_TASK]
@@ -64,4 +65,14 @@ def class_weights(given: Any, classes: npt.NDArray[Any]) -> dict[str, Any]:
             f"class_weight is None, 'balanced' or {{class: weight}} with classes of y, not {short_repr(given)}.",
             f"The classes are {', '.join(map(repr, known[:8]))}{', ...' * (len(known) > 8)}.",
         )
-    return {"class_weights": [float(given.get(each, 1.0)) for each in known]}
+    weights = [given.get(each, 1.0) for each in known]
+    for name, weight in zip(known, weights, strict=True):
+        number = isinstance(weight, int | float | np.number) and not isinstance(weight, bool)
+        if not number or not 0 <= weight < float("inf"):
+            raise UserError(
+                f"class_weight of {name!r} is a number of at least 0, not {short_repr(weight)}.",
+                f"For example: class_weight={{{name!r}: 2.0}}",
+            )
+    if not any(weights):
+        raise UserError("class_weight is 0 for each class.", "Give at least one class a weight above 0.")
+    return {"class_weights": list(map(float, weights))}

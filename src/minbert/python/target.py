@@ -7,6 +7,8 @@ import numpy.typing as npt
 
 from minbert.data.memory_tables import is_null
 from minbert.errors import UserError
+from minbert.python.estimator_base import DataConversionWarning
+from minbert.python.user_warning import warn_user
 
 NO_MISSING = "Leave out the rows without a target, for example: df.dropna()"
 
@@ -15,12 +17,15 @@ def target_of(y: Any, rows: int, kind: str) -> npt.NDArray[Any]:
     """`rows`: of X."""
     if y is None:
         raise UserError("requires y to be passed, but the target y is None.", "Call fit(X, y).")
-    target_N = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    target_N = as_array(y)
     if target_N.ndim == 2 and target_N.shape[1] == 1:
+        # in scikit-learn's words
+        warn_user("A column-vector y was passed when a 1d array was expected.", DataConversionWarning)
         target_N = target_N[:, 0]
     if target_N.ndim != 1:
+        got = f"an array of shape {target_N.shape}" if target_N.ndim else f"a value of type {type(y).__name__}"
         raise UserError(
-            f"y should be a 1d array, got an array of shape {target_N.shape} instead.", "Give one label per text."
+            f"y should be a 1d array, got {got} instead.", "Give one label per text: a list, an array or a Series."
         )
     if rows != len(target_N):
         raise UserError(f"X has {rows} rows and y has {len(target_N)}.", "Give one label per text.")
@@ -32,7 +37,22 @@ def target_of(y: Any, rows: int, kind: str) -> npt.NDArray[Any]:
     return classes_of(target_N) if kind == "classify" else numbers_of(target_N)
 
 
+def as_array(y: Any) -> npt.NDArray[Any]:
+    array = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if (
+        array.dtype.kind in "US"
+        and isinstance(y, list | tuple)
+        and not all(isinstance(each, str | bytes) for each in y)
+    ):
+        # NumPy has written NaN and numbers as strings
+        return np.asarray(y, object)
+    return array
+
+
 def numbers_of(target_N: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    if target_N.dtype.kind in "cmM":
+        # NumPy would count the seconds of a date, and drop an imaginary part
+        raise UserError(f"y holds values of type {target_N.dtype}, not numbers.", "Give real numbers.")
     try:
         numbers_N = target_N.astype(np.float64)
     except (TypeError, ValueError):

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,13 @@ from minbert.inference.saved_model import model_folder
 from minbert.inference.text_input import read_texts
 from minbert.python.estimator_base import EstimatorBase, NotFittedError
 from minbert.python.estimator_options import check_metric, checked_overrides
-from minbert.python.estimator_words import estimator_words, fit_warnings, result_warnings
 from minbert.python.fit_input import ONLY_TASK, fit_rows, text_names
 from minbert.python.options import budget_seconds, run_path
 from minbert.python.run import Run
 from minbert.python.run_data import RunData
+from minbert.python.run_warnings import fit_warnings, result_warnings
 from minbert.python.watching import finish_silently, show_scores, worded_events
-from minbert.python.wording import python_words
+from minbert.python.wording import for_estimators, python_words
 from minbert.runs.events import Event
 from minbert.runs.run import start_run
 
@@ -36,33 +37,23 @@ PER_ROW = {1: "one text", 2: "a pair of texts"}
 NOT_PICKLED = ("run_", "_predictor", "_remove_run")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TextEstimator(EstimatorBase):
-    """What the classifier and the regressor share."""
+    """What the classifier and the regressor share.
 
-    def __init__(
-        self,
-        *,
-        backbone: str | Path | None = None,
-        learning_rate: float | None = None,
-        batch_size: int | None = None,
-        max_length: int | None = None,
-        metric: str | None = None,
-        budget: str | float | None = None,
-        settings: Mapping[str, Any] | None = None,
-        random_state: Any = 0,
-        out: str | Path | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.backbone = backbone
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.max_length = max_length
-        self.metric = metric
-        self.budget = budget
-        self.settings = settings
-        self.random_state = random_state
-        self.out = out
-        self.verbose = verbose
+    The parameters are fields: the dataclass makes the __init__ that scikit-learn reads them from.
+    """
+
+    backbone: str | Path | None = None
+    learning_rate: float | None = None
+    batch_size: int | None = None
+    max_length: int | None = None
+    metric: str | None = None
+    budget: str | float | None = None
+    settings: Mapping[str, Any] | None = None
+    random_state: Any = 0
+    out: str | Path | None = None
+    verbose: bool = False
 
     def _train(self, columns: list[list[str]], labels: list[Any], task: Mapping[str, Any]) -> None:
         """Train the task into the run's directory, in place of an earlier run in it."""
@@ -72,7 +63,7 @@ class TextEstimator(EstimatorBase):
         out = Path(tempfile.mkdtemp(prefix="minbert-")) if self.out is None else run_path(self.out)
         stored = RunData(out)
         try:
-            with python_words(stored.in_words, estimator_words):
+            with python_words(stored.in_words, for_estimators):
                 path = stored.path_of(rows, ONLY_TASK, "train", "X and y")
                 # empty texts teach nothing, and a search should not stop at one
                 found = {"text": text_names(columns), "label": ONLY_TASK, "missing": "skip"}
@@ -81,7 +72,7 @@ class TextEstimator(EstimatorBase):
                 # nobody looks at the curves of a run that is thrown away, and matplotlib takes seconds to import
                 kept = self.out is not None
                 begun = start_run(recipe, out, force=kept, own_files=stored.files, budget=budget, curves=kept)
-                self._watch(worded_events(begun, estimator_words))
+                self._watch(worded_events(begun, for_estimators))
         except BaseException:
             if self.out is None:
                 shutil.rmtree(out, ignore_errors=True)
@@ -93,7 +84,7 @@ class TextEstimator(EstimatorBase):
     def _watch(self, events: Iterator[Event]) -> None:
         name = type(self).__name__
         if self.verbose:
-            show_scores(watch_training(events))
+            show_scores(watch_training(events), for_estimators)
         else:
             finish_silently(events, at_start=fit_warnings, at_end=lambda event: result_warnings(event, name))
 

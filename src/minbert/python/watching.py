@@ -13,11 +13,9 @@ from minbert.cli.outcome_table import show_task_outcomes
 from minbert.cli.training_progress import watch_training
 from minbert.python.run_warnings import data_warnings, outcome_warnings
 from minbert.python.user_warning import warn_user
-from minbert.python.wording import in_python
+from minbert.python.wording import Words, in_python
 from minbert.runs.events import Event, Finished, Started, Stopped
 from minbert.runs.fit import StopRequest
-
-Words = Callable[[str], str]
 
 
 def train_to_finish(
@@ -76,6 +74,6 @@ def worded_events(events: Iterator[Event], words: Words = in_python) -> Iterator
         yield event
 
 
-def show_scores(finished: Finished) -> None:
-    with console.worded(in_python):
+def show_scores(finished: Finished, words: Words = in_python) -> None:
+    with console.worded(words):
         show_task_outcomes(finished.outcomes, finished.overall)

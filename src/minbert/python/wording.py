@@ -1,17 +1,25 @@
-"""Messages for the command line -> messages for Python: `--kind score` is `kind="score"` here."""
+"""Messages for the command line -> messages for Python: `--kind score` is `kind="score"` here.
+
+They are worded for one of two readers: users of `minbert.train` and runs, and users of estimators.
+"""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from minbert.data.rejects import BadRows
 from minbert.errors import UserError
+from minbert.python.estimator_options import SETTINGS
+from minbert.python.fit_input import ONLY_TASK
+
+Words = Callable[[str], str]
 
 # options of the command line that say yes
 FLAGS = ("force", "strict", "skip_bad_rows", "keep_na")
 # bad rows in a message; rows in memory are easier to look up than lines of a file
 FEW_BAD_ROWS = 5
-VALUE = r"\.\.\.|\[[^\]]*\]|[^\s,:)]*[^\s,:).]"
+VALUE = r"\.\.\.|\"[^\"]*\"|\[[^\]]*\]|[^\s,:)]*[^\s,:).]"
 # sentences that would be wrong word by word
 SENTENCES = {
     r"`?minbert train (?:RECIPE|FILE) --out RUN`?": 'minbert.train(data, out="RUN")',
@@ -36,24 +44,47 @@ SENTENCES = {
 }
 
 
-def in_python(message: str) -> str:
-    for sentence, ours in SENTENCES.items():
-        message = re.sub(sentence, ours, message)
-    message = re.sub(rf"--set ((?:[\w.]+=(?:{VALUE})(?:, (?=[\w.]+=))?)+)", settings_dict, message)
-    message = re.sub(r"--(kind) (classify|score)\b", r'\1="\2"', message)
-    column = r'"[^"]+"|[\w.-]*\w'
-    message = re.sub(rf"--(text|label) ({column})(?= --| \(|[.,;)]?\s|[.;)]?$)", named_column, message)
-    return re.sub(r"(?<![\w-])--([a-z][a-z-]+)", parameter, message)
+# estimators have one task, which they do not name, and skip no rows but those with empty texts
+ESTIMATOR_SENTENCES = {
+    rf"^{ONLY_TASK}: ": "",
+    r"\btasks\.TASK\.": f"tasks.{ONLY_TASK}.",
+    r", or skip them with --skip-bad-rows": "",
+}
 
 
-def settings_dict(found: re.Match[str]) -> str:
-    """optimizer.learning_rate=1e-4 -> settings={"optimizer.learning_rate": 1e-4}."""
-    pairs = re.findall(rf"([\w.]+)=({VALUE})", found[1])
-    return "settings={" + ", ".join(f'"{path}": {python_value(value)}' for path, value in pairs) + "}"
+@dataclass(frozen=True)
+class Wording:
+    """A message for the command line -> the same for a reader in Python."""
+
+    sentences: Mapping[str, str]
+    # the parameter that writes a setting, by the setting's path
+    parameters: Mapping[str, str]
+
+    def __call__(self, message: str) -> str:
+        for sentence, ours in self.sentences.items():
+            message = re.sub(sentence, ours, message)
+        message = re.sub(rf"--set ((?:[\w.]+=(?:{VALUE})(?:, (?=[\w.]+=))?)+)", self.arguments, message)
+        message = re.sub(r"--(kind) (classify|score)\b", r'\1="\2"', message)
+        column = r'"[^"]+"|[\w.-]*\w'
+        message = re.sub(rf"--(text|label) ({column})(?= --| \(|[.,;)]?\s|[.;)]?$)", named_column, message)
+        return re.sub(r"(?<![\w-])--([a-z][a-z-]+)", option_name, message)
+
+    def arguments(self, found: re.Match[str]) -> str:
+        """optimizer.learning_rate=1e-4 -> learning_rate=1e-4, or settings={"optimizer.learning_rate": 1e-4}."""
+        given = {path: python_value(value) for path, value in re.findall(rf"([\w.]+)=({VALUE})", found[1])}
+        named = [f"{self.parameters[path]}={value}" for path, value in given.items() if path in self.parameters]
+        others = [f'"{path}": {value}' for path, value in given.items() if path not in self.parameters]
+        return ", ".join([*named, *(["settings={" + ", ".join(others) + "}"] if others else [])])
+
+
+in_python = Wording(SENTENCES, {"backbone": "backbone", "seed": "seed"})
+for_estimators = Wording(
+    {**ESTIMATOR_SENTENCES, **SENTENCES}, {path: name for name, paths in SETTINGS.items() for path in paths}
+)
 
 
 def python_value(written: str) -> str:
-    plain = re.fullmatch(r"\.\.\.|\[.*\]|[-+\d.e]+", written)
+    plain = re.fullmatch(r"\.\.\.|\".*\"|\[.*\]|[-+\d.e]+", written)
     return written if plain else {"true": "True", "false": "False"}.get(written, f'"{written}"')
 
 
@@ -63,13 +94,13 @@ def named_column(found: re.Match[str]) -> str:
     return f'{found[1]}="{name}"{more}'
 
 
-def parameter(found: re.Match[str]) -> str:
+def option_name(found: re.Match[str]) -> str:
     name = {"set": "settings"}.get(found[1], found[1].replace("-", "_"))
     return f"{name}=True" if name in FLAGS else f"`{name}`"
 
 
 @contextmanager
-def python_words(reword: Callable[[str], str] = str, words: Callable[[str], str] = in_python) -> Iterator[None]:
+def python_words(reword: Words = str, words: Words = in_python) -> Iterator[None]:
     """Errors within it name parameters instead of options of the command line.
 
     `reword`: what else to change, before; it names what was given instead of the files that hold it. `words`: how

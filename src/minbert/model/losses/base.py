@@ -41,7 +41,13 @@ class Loss(nn.Module):
             return each_B.mean()
         # divided by the sum of the weights, as torch's cross_entropy does
         weight_B = self.weight_C[labels_B]
-        return (weight_B * each_B).sum() / weight_B.sum()
+        return per_weight((weight_B * each_B).sum(), weight_B)
+
+
+def per_weight(total: Tensor, weight_B: Tensor) -> Tensor:
+    """A batch's total loss divided by its weights; 0 if all its labels have the weight 0: they teach nothing."""
+    weight = weight_B.sum()
+    return total / weight.masked_fill(weight == 0, torch.inf)
 
 
 class ScoreLoss(Loss):

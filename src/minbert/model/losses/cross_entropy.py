@@ -4,7 +4,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from minbert.config.task import Task
-from minbert.model.losses.base import Loss
+from minbert.model.losses.base import Loss, per_weight
 
 
 class CrossEntropyLoss(Loss):
@@ -23,14 +23,17 @@ class CrossEntropyLoss(Loss):
 
     def forward(self, output_BO: Tensor, labels_B: Tensor) -> Tensor:
         """`labels_B`: the index of each label, or the probability of every label, B x C."""
-        if labels_B.ndim == 1:
-            return functional.cross_entropy(output_BO, labels_B, self.weight_C, label_smoothing=self.label_smoothing)
-        labels_BC = labels_B.to(output_BO.dtype)
+        hard = labels_B.ndim == 1
+        if hard and self.weight_C is None:
+            return functional.cross_entropy(output_BO, labels_B, label_smoothing=self.label_smoothing)
+        target = labels_B if hard else labels_B.to(output_BO.dtype)
         total = functional.cross_entropy(
-            output_BO, labels_BC, self.weight_C, label_smoothing=self.label_smoothing, reduction="sum"
+            output_BO, target, self.weight_C, label_smoothing=self.label_smoothing, reduction="sum"
         )
-        # torch divides by the number of examples; divided by their weights, one-hot labels give the same as indices
-        return total / (labels_BC.sum() if self.weight_C is None else (labels_BC @ self.weight_C).sum())
+        # of soft labels, torch divides by the number of examples; by their weights, one-hot labels are like indices
+        if self.weight_C is None:
+            return per_weight(total, target)
+        return per_weight(total, self.weight_C[target] if hard else target @ self.weight_C)
 
     def predict(self, output_BO: Tensor) -> Tensor:
         return output_BO.softmax(1)
