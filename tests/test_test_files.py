@@ -68,6 +68,8 @@ def test_the_test_score_has_rows_interval_and_leaks(minbert: Minbert, tested: Pa
     assert found["test"] == about["test"]["films"]["accuracy"] and found["test_rows"] == 35
     assert (found["test_low"], found["test_high"]) == pytest.approx(wilson_interval(round(35 * found["test"]), 35))
     assert leaks["rows"] == 3 and leaks["in_training_or_dev_rows_of"] == {"films": 3}
+    # it is not scored on test rows
+    assert leaks["probe_without"] is None
     line = f"films: test accuracy {found['test']:.3f}, without 3 leaked rows {leaks['scores_without']['accuracy']:.3f}"
     interval = f"{found['test_low']:.3f} to {found['test_high']:.3f}"
     for shown in (said.out, minbert("evaluate", run).out):
@@ -91,7 +93,7 @@ def test_evaluate_shows_the_leaks_of_the_run(minbert: Minbert, tiny: Path, tmp_p
     leaks = json.loads((tmp_path / "run/run.json").read_text())["leaks"]
     assert leaks["films"]["constant_without"]["accuracy"] == pytest.approx(18 / 37)
     [line] = [line for line in shown.splitlines() if "leaked rows" in line]
-    assert line.endswith("(constant 0.486)")
+    assert line.endswith(f"(constant 0.486, untrained {leaks['films']['probe_without']['accuracy']:.3f})")
     assert line in minbert("evaluate", tmp_path / "run").out
     assert json.loads(minbert("evaluate", tmp_path / "run", "--json").out)["leaks"] == leaks
     # another file has leaks of its own

@@ -23,9 +23,10 @@ def leak_lines(
 
 
 def without_leaks(metric: str, split: str, found: Mapping[str, Any]) -> str:
-    """The score without the leaked rows, and next to it that of the constant answer."""
+    """The score without the leaked rows, and next to it those of the controls, as far as they are known."""
     if found["scores_without"] is None:
         return f"all of its {split} rows leaked"
-    value, constant = found["scores_without"][metric], found.get("constant_without")
-    beside = f" (constant {constant[metric]:.3f})" if constant else ""
-    return f"without {plural(found['rows'], 'leaked row')} {value:.3f}{beside}"
+    controls = {"constant": found.get("constant_without"), "untrained": found.get("probe_without")}
+    shown = ", ".join(f"{name} {scores[metric]:.3f}" for name, scores in controls.items() if scores)
+    beside = f" ({shown})" if shown else ""
+    return f"without {plural(found['rows'], 'leaked row')} {found['scores_without'][metric]:.3f}{beside}"

@@ -59,9 +59,8 @@ def finish(fit: Fit, planned_steps: int | None = None) -> Generator[Event, None,
     part = trained_part(fit, planned_steps)
     unknown = {name: unknown_share(fit.examined.splits, name) for name in outcomes}
     outcomes = {name: replace(each, unknown=unknown[name], trained_part=part) for name, each in outcomes.items()}
-    answers = {name: each.answer for name, each in fit.controls.items()}
-    leaks = leak_record(fit.examined.leaks, lambda name: predicted_dev_rows(out, name), answers)
-    test_leaks = leak_record(fit.examined.test_leaks, lambda name: predicted_rows(tested, name), answers)
+    leaks = leak_record(fit.examined.leaks, lambda name: predicted_dev_rows(out, name), fit.controls)
+    test_leaks = leak_record(fit.examined.test_leaks, lambda name: predicted_rows(tested, name), fit.controls)
     return FinalScores(scores, test, outcomes, leaks, test_leaks)
 
 
