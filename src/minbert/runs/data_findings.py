@@ -69,7 +69,7 @@ def examine_data(ready: Prepared) -> ExaminedData:
         train, *others = (reports[split, name] for split in splits if (split, name) in reports)
         classes, held_out = task.kind == "classify", task.files.dev is None
         findings += [*train_findings(train, classes), *skip_findings(train, others[0].rows if held_out else 0)]
-        findings += length_findings(ready, name)
+        findings += [*length_findings(ready, name), *unlabeled_findings(ready, name)]
         for other in others:
             findings += scored_findings(other, classes, held_out and other.split == "dev")
         # texts of the other rows are only worth a word if they are unlike the training texts
@@ -139,6 +139,14 @@ def length_findings(ready: Prepared, name: str) -> Iterator[Finding]:
     if asked is not None and asked > limit:
         message = f"max_length {asked:,} is more than the backbone reads: at most {limit} tokens of each row are read"
         yield Finding("warning", name, f"{name}: {message}", "texts")
+
+
+def unlabeled_findings(ready: Prepared, name: str) -> Iterator[Finding]:
+    """A test file without a column of labels."""
+    task = ready.tasks[name]
+    if task.files.test is not None and name not in ready.test and ready.model.task(name).loss.predicts:
+        message = f"its test file has no column '{task.label}', so there is no test score"
+        yield Finding("warning", name, f"{name}: {message}; predict it with `minbert predict --input`", "scores")
 
 
 def scored_findings(found: SplitReport, classes: bool, held_out: bool) -> Iterator[Finding]:
