@@ -47,6 +47,8 @@ def advice(rejects: Sequence[RejectedRow]) -> str:
         return "If these scores are right, widen 'range' of the task: --set tasks.TASK.task.range=[LOW,HIGH]. "
     if sum(TOO_MANY_FIELDS in reject.reason for reject in rejects) > len(rejects) / 2:
         return 'Texts that contain the delimiter, such as a comma, need quotes around them: "Well, no.",bad\n'
+    if any("not one of the labels" in reject.reason for reject in rejects):
+        return "A model predicts only the labels of its training rows, or those that the task lists as 'labels'. "
     return ""
 
 
