@@ -14,6 +14,7 @@ MAX_COLUMN_NAMES = 100
 # what to do about a file that cannot be opened
 DAMAGED = "It is damaged, cut off, or another kind of file: copy or export it again, or save it as csv."
 TOO_MANY_FIELDS = "fields where the header has"
+QUOTE_TEXTS = 'Texts that contain the delimiter, such as a comma, need quotes around them: "Well, no.",bad.'
 
 
 @dataclass(frozen=True)
