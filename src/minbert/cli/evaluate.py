@@ -24,8 +24,6 @@ from minbert.plural import plural
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rich.table import Table
-
     from minbert.config.task import Task
     from minbert.data.dataset import Dataset
     from minbert.data.source import DataSource
@@ -66,7 +64,7 @@ def evaluate(
     scores, outcomes = scoring.scores, outcomes_of(scoring, about)
     total = overall(scores, tasks, declared_overall(run))
     trained = count_trained_rows(run, tasks, {name: datasets[name] for name in files}, source)
-    known = known_leaks(about, tasks, datasets) | {"unseen_labels": unseen_labels(scoring, outcomes, about)}
+    known = known_leaks(about, tasks, datasets) | {"unseen_labels": known_unseen(scoring, outcomes, about)}
     if as_json:
         records = {"outcomes": {name: each.as_record() for name, each in outcomes.items()}, "trained_rows": trained}
         typer.echo(json.dumps({"tasks": scores, "overall": total} | records | known, indent=2))
@@ -74,8 +72,7 @@ def evaluate(
     show_task_outcomes(outcomes, total)
     show_lines(score_lines(outcomes, **known))
     show_trained_rows(run, trained, datasets)
-    console.print()
-    console.print(metric_table(scores, total, tasks, datasets))
+    show_metrics(scores, total, tasks, datasets)
 
 
 def chosen_for_evaluation(predictor: "Predictor", names: list[str]) -> "dict[str, Task]":
@@ -116,7 +113,7 @@ def outcomes_of(scoring: "Scoring", about: "Mapping[str, Any]") -> "dict[str, Ta
     }
 
 
-def unseen_labels(
+def known_unseen(
     scoring: "Scoring", outcomes: "Mapping[str, TaskOutcome]", about: "Mapping[str, Any]"
 ) -> dict[str, dict[str, Any]]:
     """The rows of each task whose label no training row has, and those of the test file as the run recorded them."""
@@ -154,9 +151,9 @@ def show_trained_rows(run: Path, trained: "Mapping[str, int]", datasets: "Mappin
         show_hint(f"On the rows that were set aside:  minbert evaluate {shell_path(run)}")
 
 
-def metric_table(
+def show_metrics(
     scores: "Scores", overall: float, tasks: "Mapping[str, Task]", datasets: "Mapping[str, Dataset]"
-) -> "Table":
+) -> None:
     """All metrics, the main metric of each task first."""
     made = text_table("task", "rows", "metric", "score", right=("rows", "score"))
     for name, metrics in scores.items():
@@ -168,7 +165,8 @@ def metric_table(
             task, count, style = (name, f"{len(datasets[name]):,}", "bold") if i == 0 else ("", "", "dim")
             made.add_row(task, count, f"[{style}]{escape_markup(metric)}[/]", f"[{style}]{value:.4f}[/]")
     made.add_row("overall", "", "", f"[bold]{overall:.4f}[/]")
-    return made
+    console.print()
+    console.print(made)
 
 
 def metric_label(task: "Task", metric: str) -> str:

@@ -66,10 +66,10 @@ def finish(fit: Fit, planned_steps: int | None = None) -> Generator[Event, None,
     outcomes = {name: replace(each, unknown=unknown[name], trained_part=part) for name, each in outcomes.items()}
     leaks = leak_record(fit.examined.leaks, lambda name: predicted_dev_rows(out, name), fit.controls)
     test_leaks = leak_record(fit.examined.test_leaks, lambda name: predicted_rows(tested, name), fit.controls)
-    return FinalScores(scores, test, outcomes, leaks, test_leaks, unseen_labels(fit, tested))
+    return FinalScores(scores, test, outcomes, leaks, test_leaks, unseen_by_split(fit, tested))
 
 
-def unseen_labels(fit: Fit, tested: Scoring) -> dict[str, Any]:
+def unseen_by_split(fit: Fit, tested: Scoring) -> dict[str, Any]:
     """The dev and test rows of each task whose label no training row has, without the tasks that have none."""
     found: dict[str, Any] = {}
     for name, known in fit.controls.items():
