@@ -36,7 +36,7 @@ class DataSource:
                 # messages and run.json name it: without a detour through the folder of the task file
                 return place.resolve() if ".." in place.parts else place
         looked = " nor ".join(str(place) for place in self.places(task, name))
-        what = f"Name the folder that holds {Path(name).name}" if Path(name).is_absolute() else "Set the data folder"
+        what = f"Name the folder that holds {Path(name).name}," if Path(name).is_absolute() else "Set the data folder"
         or_without = ", or remove 'test' from [files] of the task" if split == "test" else ""
         raise UserError(
             f"Task '{task.name}': its {split} file is missing: there is no {looked}.",
