@@ -83,6 +83,9 @@ def test_train_tells_leaks_before_it_starts_and_scores_without_them(leaky: Path,
     assert finished.leaked == {"films": 3} and finished.without_leaks == {"films": without}
     assert finished.scores["films"] == pytest.approx(score(found.task, found.values, found.labels))
     record = json.loads((tmp_path / "run/run.json").read_text())["leaks"]
+    untrained = record["films"].pop("probe_without")
+    # of the 37 other rows, with all metrics
+    assert untrained.keys() == without.keys() and round(37 * untrained["accuracy"], 6).is_integer()
     # all training rows but the leaked ones have "no" and "yes" in turn
     constant = constant_scores(found.task, {"no": 0.5, "yes": 0.5}, found.labels[3:])
     assert record == {

@@ -48,7 +48,7 @@ def words_of(listing: str) -> set[str]:
 
 NAMES = {
     "recipes": shipped_recipes(),
-    "tasks": [*standard_tasks(), "ids-cfimdb-test-student.csv"],
+    "tasks": [*standard_tasks(), "ids-cfimdb-train.csv"],
     "models": [*KNOWN, *(known.hub for known in KNOWN.values())],
     "techniques": [name for each in list_techniques() for name in (each.family, each.name, *each.settings)],
 }

@@ -639,10 +639,11 @@ def test_the_courses_files_are_read_to_the_last_row(name: str, train: int, dev: 
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the course's data is not beside the repository")
-@pytest.mark.parametrize(("name", "rows"), [("sst", 2210), ("sts", 1725), ("cfimdb", 488)])
-def test_the_courses_test_files_are_read_without_labels(name: str, rows: int) -> None:
-    task = read_task(name)
-    dataset = read_dataset(DataSource(DATA).locate(task, "test"), task, labeled=False)
+@pytest.mark.parametrize(
+    ("name", "file", "rows"), [("sst", "ids-sst", 2210), ("sts", "sts", 1725), ("cfimdb", "ids-cfimdb", 488)]
+)
+def test_the_courses_test_files_are_read_without_labels(name: str, file: str, rows: int) -> None:
+    dataset = read_dataset(DATA / f"{file}-test-student.csv", read_task(name), labeled=False)
     assert len(dataset) == rows and all(len(identity) == 25 for identity in dataset.ids)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from minbert.data.intervals import wilson_interval
+from minbert.files import sha256
 from tests.test_data_check import recipe_of, yes_no
 from tests.workbench import Minbert, write_csv
 
@@ -68,6 +69,8 @@ def test_the_test_score_has_rows_interval_and_leaks(minbert: Minbert, tested: Pa
     assert found["test"] == about["test"]["films"]["accuracy"] and found["test_rows"] == 35
     assert (found["test_low"], found["test_high"]) == pytest.approx(wilson_interval(round(35 * found["test"]), 35))
     assert leaks["rows"] == 3 and leaks["in_training_or_dev_rows_of"] == {"films": 3}
+    # it is not scored on test rows
+    assert leaks["probe_without"] is None
     line = f"films: test accuracy {found['test']:.3f}, without 3 leaked rows {leaks['scores_without']['accuracy']:.3f}"
     interval = f"{found['test_low']:.3f} to {found['test_high']:.3f}"
     for shown in (said.out, minbert("evaluate", run).out):
@@ -91,10 +94,49 @@ def test_evaluate_shows_the_leaks_of_the_run(minbert: Minbert, tiny: Path, tmp_p
     leaks = json.loads((tmp_path / "run/run.json").read_text())["leaks"]
     assert leaks["films"]["constant_without"]["accuracy"] == pytest.approx(18 / 37)
     [line] = [line for line in shown.splitlines() if "leaked rows" in line]
-    assert line.endswith("(constant 0.486)")
+    assert line.endswith(f"(constant 0.486, untrained {leaks['films']['probe_without']['accuracy']:.3f})")
     assert line in minbert("evaluate", tmp_path / "run").out
     assert json.loads(minbert("evaluate", tmp_path / "run", "--json").out)["leaks"] == leaks
     # another file has leaks of its own
     file = write_csv(tmp_path / "other.csv", "review,liked", dev[3:])
     other = json.loads(minbert("evaluate", tmp_path / "run", "--data", f"films={file}", "--json").out)
     assert other["leaks"] == {} and other["test_leaks"] == {}
+
+
+# ---- test files that are missing, broken, without labels, or moved ------------------------------------
+
+
+def test_a_missing_test_file_stops_before_training(minbert: Minbert, tested: Path, tmp_path: Path) -> None:
+    (tmp_path / "test.csv").unlink()
+    for command in (["check", tested], ["train", tested, "--out", tmp_path / "run"]):
+        said = minbert(*command)
+        words = " ".join(said.err.split())
+        assert said.code == 2 and "Task 'films': its test file is missing" in words and "test.csv" in words
+        assert "or remove 'test' from [files]" in words and not (tmp_path / "run").exists()
+
+
+def test_a_broken_test_file_is_not_left_out(minbert: Minbert, tested: Path, tmp_path: Path) -> None:
+    write_csv(tmp_path / "test.csv", "critique,liked", ["a red car,yes"])
+    said = minbert("check", tested)
+    assert said.code == 2 and "test.csv: no column 'review'" in " ".join(said.err.split())
+
+
+def test_a_test_file_without_labels_is_said(minbert: Minbert, tested: Path, tmp_path: Path) -> None:
+    write_csv(tmp_path / "test.csv", "review", ["a red car", "a blue car"])
+    report: dict[str, Any] = json.loads(minbert("check", tested, "--json").out)
+    assert "films: its test file has no column 'liked', so there is no test score" in " ".join(
+        finding["message"] for finding in report["findings"] if finding["severity"] == "warning"
+    )
+    assert [split["split"] for split in report["splits"]] == ["train", "dev"]
+
+
+def test_a_run_knows_where_its_test_file_is_and_what_was_in_it(minbert: Minbert, tested: Path, tmp_path: Path) -> None:
+    """With --data-root, it is not beside the task file; the run's own recipe repeats the run."""
+    (tmp_path / "data").mkdir()
+    moved = tmp_path / "data/test.csv"
+    (tmp_path / "test.csv").rename(moved)
+    assert minbert("train", tested, "--data-root", tmp_path / "data", "--out", tmp_path / "run").code == 0
+    hashes = json.loads((tmp_path / "run/run.json").read_text())["sha256"]["data"]
+    assert hashes["films test"] == sha256(moved)
+    report = json.loads(minbert("check", tmp_path / "run/recipe.toml", "--json").out)
+    assert [split["split"] for split in report["splits"]] == ["train", "dev", "test"]

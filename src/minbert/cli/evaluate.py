@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from minbert.cli.console import console, escape_markup, progress_bar, shell_path, show_hint, show_lines, text_table
-from minbert.cli.leak_lines import leak_lines
 from minbert.cli.options import (
     DataOption,
     DataRootOption,
@@ -17,14 +16,13 @@ from minbert.cli.options import (
     SkipBadRowsOption,
 )
 from minbert.cli.outcome_table import show_task_outcomes
+from minbert.cli.score_lines import score_lines
 from minbert.cli.unfinished import warn_if_unfinished
 from minbert.errors import UserError
 from minbert.plural import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from rich.table import Table
 
     from minbert.config.task import Task
     from minbert.data.dataset import Dataset
@@ -62,19 +60,19 @@ def evaluate(
     datasets = labeled_rows(run, tasks, files, source)
     about = read_run(run) if (run / "run.json").is_file() else {}
     warn_if_unfinished(run, "The constant answer and the untrained backbone are not known yet.")
-    scores, outcomes = evaluate_rows(about, predictor, tasks, datasets)
+    scoring = scored_rows(predictor, tasks, datasets)
+    scores, outcomes = scoring.scores, outcomes_of(scoring, about)
     total = overall(scores, tasks, declared_overall(run))
     trained = count_trained_rows(run, tasks, {name: datasets[name] for name in files}, source)
-    leaks = known_leaks(about, tasks, datasets)
+    known = known_leaks(about, tasks, datasets) | {"unseen_labels": known_unseen(scoring, outcomes, about)}
     if as_json:
         records = {"outcomes": {name: each.as_record() for name, each in outcomes.items()}, "trained_rows": trained}
-        typer.echo(json.dumps({"tasks": scores, "overall": total} | records | leaks, indent=2))
+        typer.echo(json.dumps({"tasks": scores, "overall": total} | records | known, indent=2))
         return
     show_task_outcomes(outcomes, total)
-    show_lines(leak_lines(outcomes, **leaks))
+    show_lines(score_lines(outcomes, **known))
     show_trained_rows(run, trained, datasets)
-    console.print()
-    console.print(metric_table(scores, total, tasks, datasets))
+    show_metrics(scores, total, tasks, datasets)
 
 
 def chosen_for_evaluation(predictor: "Predictor", names: list[str]) -> "dict[str, Task]":
@@ -94,20 +92,40 @@ def labeled_rows(
     }
 
 
-def evaluate_rows(
-    about: "Mapping[str, Any]", predictor: "Predictor", tasks: "Mapping[str, Task]", datasets: "Mapping[str, Dataset]"
-) -> "tuple[Scores, dict[str, TaskOutcome]]":
-    """All metrics of each task, and its main metric next to its controls. `about`: run.json, if there is one."""
-    from minbert.runs.outcomes import evaluated_outcome
+def scored_rows(predictor: "Predictor", tasks: "Mapping[str, Task]", datasets: "Mapping[str, Dataset]") -> "Scoring":
+    """All metrics of each task, and its predictions."""
     from minbert.runs.scoring import Scoring
 
     scoring = Scoring(tasks, datasets, lambda name, values: predictor.fill(name, datasets[name].texts, values))
-    scores = watch_evaluation(scoring)
-    outcomes = {
-        name: evaluated_outcome(task, datasets[name], scoring.predicted[name], scores[name][task.metric], about)
-        for name, task in tasks.items()
+    watch_evaluation(scoring)
+    return scoring
+
+
+def outcomes_of(scoring: "Scoring", about: "Mapping[str, Any]") -> "dict[str, TaskOutcome]":
+    """The main metric of each task next to its controls. `about`: run.json, if there is one."""
+    from minbert.runs.outcomes import evaluated_outcome
+
+    return {
+        name: evaluated_outcome(
+            task, scoring.rows[name], scoring.predicted[name], scoring.scores[name][task.metric], about
+        )
+        for name, task in scoring.tasks.items()
     }
-    return scores, outcomes
+
+
+def known_unseen(
+    scoring: "Scoring", outcomes: "Mapping[str, TaskOutcome]", about: "Mapping[str, Any]"
+) -> dict[str, dict[str, Any]]:
+    """The rows of each task whose label no training row has, and those of the test file as the run recorded them."""
+    from minbert.runs.unseen_labels import unseen_record
+
+    found: dict[str, dict[str, Any]] = {}
+    for name, task in scoring.tasks.items():
+        record = unseen_record(task, scoring.rows[name], scoring.predicted[name], outcomes[name].constant_answer)
+        test = about.get("unseen_labels", {}).get(name, {}).get("test") if outcomes[name].test is not None else None
+        splits = {split: each for split, each in (("dev", record), ("test", test)) if each}
+        found |= {name: splits} if splits else {}
+    return found
 
 
 def known_leaks(
@@ -133,9 +151,9 @@ def show_trained_rows(run: Path, trained: "Mapping[str, int]", datasets: "Mappin
         show_hint(f"On the rows that were set aside:  minbert evaluate {shell_path(run)}")
 
 
-def metric_table(
+def show_metrics(
     scores: "Scores", overall: float, tasks: "Mapping[str, Task]", datasets: "Mapping[str, Dataset]"
-) -> "Table":
+) -> None:
     """All metrics, the main metric of each task first."""
     made = text_table("task", "rows", "metric", "score", right=("rows", "score"))
     for name, metrics in scores.items():
@@ -147,7 +165,8 @@ def metric_table(
             task, count, style = (name, f"{len(datasets[name]):,}", "bold") if i == 0 else ("", "", "dim")
             made.add_row(task, count, f"[{style}]{escape_markup(metric)}[/]", f"[{style}]{value:.4f}[/]")
     made.add_row("overall", "", "", f"[bold]{overall:.4f}[/]")
-    return made
+    console.print()
+    console.print(made)
 
 
 def metric_label(task: "Task", metric: str) -> str:
@@ -157,12 +176,11 @@ def metric_label(task: "Task", metric: str) -> str:
     return f"{metric} ({task.display_labels[1] if len(task.labels) == 2 else 'macro'})"
 
 
-def watch_evaluation(scoring: "Scoring") -> "Scores":
+def watch_evaluation(scoring: "Scoring") -> None:
     with progress_bar() as bar:
         bar_task = bar.add_task("evaluating", total=None, note="")
         for event in scoring:
             bar.update(bar_task, completed=event.done, total=event.total)
-    return scoring.scores
 
 
 def split_data_option(option: str) -> tuple[str, str]:

@@ -11,7 +11,6 @@ from minbert.cli.compare import read_time_budget
 from minbert.cli.console import command_line, console, escape_markup, shell_path, show_hint, show_lines
 from minbert.cli.data_files import DataFlags, choose_recipe
 from minbert.cli.interrupts import StopSignal, show_stopped, show_stopped_at_once
-from minbert.cli.leak_lines import leak_lines
 from minbert.cli.options import (
     DataRootOption,
     ForceOption,
@@ -36,6 +35,7 @@ from minbert.cli.options import (
     WithRecipeOption,
 )
 from minbert.cli.outcome_table import show_task_outcomes
+from minbert.cli.score_lines import score_lines
 from minbert.cli.training_progress import watch_training
 from minbert.errors import UserError
 
@@ -151,7 +151,8 @@ def show_finished(out: Path, finished: "Finished") -> None:
         console.print("No training step improved the dev score: the model is the untrained backbone with linear heads.")
     show_task_outcomes(finished.outcomes, finished.overall)
     about = read_run(out)
-    show_lines(leak_lines(finished.outcomes, about["leaks"], about.get("test_leaks", {})))
+    records = (about.get(kind, {}) for kind in ("leaks", "test_leaks", "unseen_labels"))
+    show_lines(score_lines(finished.outcomes, *records))
     where, tasks = shell_path(out), about["recipe"]["tasks"]
     reads = {name: len(task["task"]["text"]) for name, task in tasks.items() if name in finished.scores}
     name, count = next(iter(reads.items()))

@@ -73,4 +73,6 @@ def named_pairs(names: list[str]) -> list[tuple[str, str]]:
             second = f"{ending[1]}{ending[2]}{SECOND[ending[3]]}{ending[4]}"
             if second in by_name:
                 found.append((name, by_name[second]))
-    return found
+    # last: beside text1 and text2, text is something else
+    seconds = [(plain, f"{plain}{ending}") for plain in by_name for ending in ("2", "_2") if names_text(plain)]
+    return [*found, *((by_name[plain], by_name[second]) for plain, second in seconds if second in by_name)]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from minbert.config.task import label_key
-from minbert.data.column_request import TOO_MANY_FIELDS
+from minbert.data.column_request import QUOTE_TEXTS, TOO_MANY_FIELDS
 from minbert.data.fasttext import FASTTEXT_LABEL, fasttext_file
 from minbert.data.json_rows import HOW_TO_WRITE_ROWS
 from minbert.data.label_spellings import LabelSpellings
@@ -219,7 +219,10 @@ def no_rows(found: FileProfile, layout: FileLayout) -> UserError:
         how = HOW_TO_WRITE_ROWS
     elif TOO_MANY_FIELDS in found.first_bad.reason:
         first = cut_text(names)
-        how = f"Its first line was read as the names of the columns: {first}. Remove what is above the header line."
+        how = f"Its first line was read as the names of the columns: {first}. "
+        unless = "If they are not, remove" if len(layout.columns) > 1 else "Remove"
+        quotes = f" {QUOTE_TEXTS}" if len(layout.columns) > 1 else ""
+        how += f"{unless} what is above the header line.{quotes}"
     else:
         how = "Correct the rows, or name another file."
     return UserError(f"{found.first_bad}\nNone of its {found.bad_rows:,} rows can be read ({found.description}).", how)

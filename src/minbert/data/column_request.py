@@ -14,6 +14,7 @@ MAX_COLUMN_NAMES = 100
 # what to do about a file that cannot be opened
 DAMAGED = "It is damaged, cut off, or another kind of file: copy or export it again, or save it as csv."
 TOO_MANY_FIELDS = "fields where the header has"
+QUOTE_TEXTS = 'Texts that contain the delimiter, such as a comma, need quotes around them: "Well, no.",bad.'
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,10 @@ def empty_file_error(path: Path) -> UserError:
 class MissingColumn(UserError):
     """A file without a column that is read."""
 
+    def __init__(self, column: str, problem: str, next_step: str) -> None:
+        super().__init__(problem, next_step)
+        self.column = column
+
 
 def check_columns(path: Path, columns: Iterable[str], found: Sequence[str], layout: str = "") -> None:
     for column in columns:
@@ -58,6 +63,7 @@ def check_columns(path: Path, columns: Iterable[str], found: Sequence[str], layo
             read_as = f" It was read as {layout}." if layout else ""
             close = closest(column, named)
             raise MissingColumn(
+                column,
                 f"{path}: no column '{column}'." + (f" Did you mean '{close}'?" if close else ""),
                 f"The file has the columns {', '.join(named) or '(none with a name)'}.{read_as}",
             )

@@ -1,6 +1,7 @@
 """The text of a csv file -> its rows, each with the number of its first line."""
 
 import csv
+import re
 import threading
 from collections import deque
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ LONGEST_FIELD = 2**24
 LONGEST_LINE = 2**25
 # of the first lines, which show the delimiter
 SAMPLE_CHARACTERS = 2**20
+# sep=; in the first line: how Excel is told the delimiter
+SEP_LINE = re.compile(r'"?sep=(.)"?[\r\n]*', re.IGNORECASE)
 # csv has one limit for the whole process: it is raised for one record at a time
 CSV_LIMIT = threading.Lock()
 
@@ -26,8 +29,9 @@ class CsvFile:
     def __init__(self, file: IO[str], request: ColumnRequest, is_tsv: bool) -> None:
         self.request = request
         self.source = RecordLines(file)
+        declared = self._go_to_header()
         lines = self.source.peek(1)
-        if not lines or not lines[0].strip("\r\n"):
+        if not lines:
             raise empty_file_error(request.path)
         if "\x00" in lines[0]:
             raise UserError(
@@ -36,12 +40,25 @@ class CsvFile:
             )
         if not is_unicode(lines[0]):
             raise UserError(f"{request.path}:1: the header line is not UTF-8 text.", SAVE_AS_UTF8)
-        self.delimiter = request.delimiter or find_delimiter(lines[0], lambda: self.source.peek(SAMPLE_LINES), is_tsv)
+        self.delimiter = request.delimiter or declared
+        if not self.delimiter:
+            self.delimiter = find_delimiter(lines[0], lambda: self.source.peek(SAMPLE_LINES), is_tsv)
         self.reader = csv.reader(self.source, delimiter=self.delimiter, strict=True)
         try:
             self.header = next_record(self.reader)
         except csv.Error as wrong:
             raise UserError(f"{request.path}:1: broken quoting in the header line: {wrong}") from None
+
+    def _go_to_header(self) -> str:
+        """Pass blank lines, and the line in which Excel declares the delimiter, which is returned."""
+        declared = ""
+        while (lines := self.source.peek(1)) and (
+            (found := SEP_LINE.fullmatch(lines[0])) or not lines[0].strip(" \r\n")
+        ):
+            declared = found[1] if found else declared
+            next(self.source)
+            self.source.begin()
+        return declared
 
     def rows(self) -> Iterator[FileRow]:
         places = self.request.places(self.header)

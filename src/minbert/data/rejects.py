@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from minbert.data.column_request import TOO_MANY_FIELDS
+from minbert.data.column_request import QUOTE_TEXTS, TOO_MANY_FIELDS
 from minbert.errors import UserError, short_path
 from minbert.plural import plural
 
@@ -46,7 +46,9 @@ def advice(rejects: Sequence[RejectedRow]) -> str:
     if any("outside the range" in reject.reason and "inf," not in reject.reason for reject in rejects):
         return "If these scores are right, widen 'range' of the task: --set tasks.TASK.task.range=[LOW,HIGH]. "
     if sum(TOO_MANY_FIELDS in reject.reason for reject in rejects) > len(rejects) / 2:
-        return 'Texts that contain the delimiter, such as a comma, need quotes around them: "Well, no.",bad\n'
+        return f"{QUOTE_TEXTS}\n"
+    if any("not one of the labels" in reject.reason for reject in rejects):
+        return "A model predicts only the labels of its training rows, or those that the task lists as 'labels'. "
     return ""
 
 

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Literal
 
 from minbert.config.task import Task
+from minbert.data.column_request import MissingColumn
 from minbert.data.dataset import Dataset, read_dataset
 from minbert.data.dev_split import split_off_dev
 from minbert.data.infer_labels import infer_labels
-from minbert.data.rejects import BadRows, read_all
+from minbert.data.rejects import read_all
 from minbert.errors import UserError
 
 SplitName = Literal["train", "dev", "test"]
@@ -35,11 +36,11 @@ class DataSource:
                 # messages and run.json name it: without a detour through the folder of the task file
                 return place.resolve() if ".." in place.parts else place
         looked = " nor ".join(str(place) for place in self.places(task, name))
+        what = f"Name the folder that holds {Path(name).name}," if Path(name).is_absolute() else "Set the data folder"
+        or_without = ", or remove 'test' from [files] of the task" if split == "test" else ""
         raise UserError(
             f"Task '{task.name}': its {split} file is missing: there is no {looked}.",
-            f"Name the folder that holds {Path(name).name}, with --data-root FOLDER or the variable MINBERT_DATA."
-            if Path(name).is_absolute()
-            else "Set the data folder with --data-root FOLDER or the variable MINBERT_DATA.",
+            f"{what} with --data-root FOLDER or the variable MINBERT_DATA{or_without}.",
         )
 
     def places(self, task: Task, name: str) -> list[Path]:
@@ -67,14 +68,14 @@ class DataSource:
         return self.read_file(self.locate(task, split), task)
 
     def read_test(self, task: Task) -> Dataset | None:
-        """The labeled rows of the test file; None if it is missing or has no labels. Bad rows are an error."""
+        """The labeled rows of the test file; None if the task names none, or if it has no column of labels."""
         if task.files.test is None:
             return None
         try:
             return self.read(task, "test")
-        except BadRows:
-            raise
-        except UserError:
+        except MissingColumn as missing:
+            if missing.column != task.label:
+                raise
             return None
 
     def read_splits(self, task: Task) -> tuple[Task, Dataset, Dataset]:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minbert.config.task import Task
+from minbert.data.leaks import SplitLeaks
 from minbert.data.metrics import Array, score
 from minbert.inference.loop import encode_for_task
 from minbert.model.heads.linear import LinearHead
@@ -36,14 +37,17 @@ class Controls:
     probe: dict[str, float]
     # dev rows that the probe was scored on
     rows: int
+    # the scores of the probe without leaked dev rows; None: no row leaks, or all do
+    probe_without: dict[str, float] | None = None
 
 
 class ControlScores:
     """Iterating over it scores the controls of every task and fills in `found`; yields the fraction done."""
 
-    def __init__(self, ready: Prepared, most: int = CONTROL_TRAIN_ROWS) -> None:
-        """`most`: training rows that are read, if the time is short."""
+    def __init__(self, ready: Prepared, leaks: SplitLeaks, most: int = CONTROL_TRAIN_ROWS) -> None:
+        """`leaks`: of the dev rows; `most`: training rows that are read, if the time is short."""
         self.ready = ready
+        self.leaks = leaks
         self.most = most
         self.found: dict[str, Controls] = {}
         # the weights of the probes
@@ -73,12 +77,14 @@ class ControlScores:
                 yield (part + fraction) / 2
         fit = fit_labels(task, features[0], train.labels[chosen[0]], head.features.blocks)
         predictions = probe_predictions(task, fit.predict(features[1]))
-        answer = constant_answer(task, train.labels)
+        answer, labels = constant_answer(task, train.labels), dev.labels[chosen[1]]
+        clean_N = ~self.leaks.rows[name][chosen[1]]
         self.found[name] = Controls(
             answer,
             constant_scores(task, answer, dev.labels),
-            score(task, predictions, dev.labels[chosen[1]]),
-            len(chosen[1]),
+            score(task, predictions, labels),
+            len(labels),
+            None if clean_N.all() or not clean_N.any() else score(task, predictions[clean_N], labels[clean_N]),
         )
         self.fits[name] = fit
 

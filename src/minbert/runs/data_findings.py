@@ -9,6 +9,7 @@ from minbert.data.rejects import describe_reasons
 from minbert.data.text_keys import ExampleKey, ordered_keys
 from minbert.plural import plural
 from minbert.runs.split_report import SplitReport, report_split
+from minbert.runs.unseen_labels import find_unseen_labels
 from minbert.training.auto_length import MANY_TRUNCATED
 from minbert.training.prepare import Prepared
 
@@ -65,15 +66,8 @@ def examine_data(ready: Prepared) -> ExaminedData:
     findings = [
         Finding("wrong", name, found.sentence(name), "scores") for found in (leaks, test_leaks) for name in found.counts
     ]
-    for name, task in ready.tasks.items():
-        train, *others = (reports[split, name] for split in splits if (split, name) in reports)
-        classes, held_out = task.kind == "classify", task.files.dev is None
-        findings += [*train_findings(train, classes), *skip_findings(train, others[0].rows if held_out else 0)]
-        findings += length_findings(ready, name)
-        for other in others:
-            findings += scored_findings(other, classes, held_out and other.split == "dev")
-        # texts of the other rows are only worth a word if they are unlike the training texts
-        findings += list(text_findings(train)) or [each for other in others for each in text_findings(other)]
+    for name in ready.tasks:
+        findings += task_findings(ready, name, [reports[split, name] for split in splits if (split, name) in reports])
     findings.sort(key=lambda finding: finding.severity != "wrong")
     return ExaminedData(list(reports.values()), leaks, test_leaks, findings)
 
@@ -95,17 +89,35 @@ def leaks_of(ready: Prepared, keys: Mapping[tuple[str, str], Sequence[ExampleKey
     return leaks, test_leaks
 
 
-def train_findings(found: SplitReport, classes: bool) -> Iterator[Finding]:
-    """What is wrong with the training labels of a task."""
+def task_findings(ready: Prepared, name: str, splits: Sequence[SplitReport]) -> Iterator[Finding]:
+    """Of one task. `splits`: its training rows first."""
+    train, *others = splits
+    task = ready.tasks[name]
+    classes, held_out = task.kind == "classify", task.files.dev is None
+    # the labels of other rows that no training row has are told with these rows
+    nowhere = [label for label, count in train.labels.items() if not count and not any(o.labels[label] for o in others)]
+    yield from train_findings(train, classes, nowhere)
+    if not train.constant:
+        yield from unseen_findings(ready, name)
+    yield from skip_findings(train, others[0].rows if held_out else 0)
+    yield from length_findings(ready, name)
+    yield from unlabeled_findings(ready, name)
+    for other in others:
+        yield from scored_findings(other, classes, held_out and other.split == "dev")
+    # texts of the other rows are only worth a word if they are unlike the training texts
+    yield from list(text_findings(train)) or [each for other in others for each in text_findings(other)]
+
+
+def train_findings(found: SplitReport, classes: bool, nowhere: list[str]) -> Iterator[Finding]:
+    """What is wrong with the training labels of a task. `nowhere`: labels that no row has."""
     name = found.task
     if found.constant:
         what = "label" if classes else "score"
         yield Finding("wrong", name, f"{name}: all training rows have the same {what}, so there is nothing to learn")
     elif classes:
-        empty = [label for label, count in found.labels.items() if not count]
         rare = [f"{label} ({count})" for label, count in found.labels.items() if 0 < count < FEW_CLASS_ROWS]
-        if empty:
-            yield Finding("wrong", name, f"{name}: no training row has {label_list(empty)}")
+        if nowhere:
+            yield Finding("wrong", name, f"{name}: no training row has {label_list(nowhere)}")
         if rare:
             message = f"{name}: labels with fewer than {FEW_CLASS_ROWS} training rows: {listed(rare)}"
             yield Finding("warning", name, message)
@@ -117,6 +129,25 @@ def train_findings(found: SplitReport, classes: bool) -> Iterator[Finding]:
             f"{name}: {found.contradictions:,} training rows ({share:.1%}) have the same texts as a row with another "
             f"{'label' if classes else 'score'}",
         )
+
+
+def unseen_findings(ready: Prepared, name: str) -> Iterator[Finding]:
+    """Dev and test rows whose label no training row has."""
+    labels = ready.train[name].dataset.labels
+    trained = set() if labels is None else set(labels.tolist())
+    for split, rows in (("dev", ready.dev), ("test", ready.test)):
+        found = find_unseen_labels(ready.tasks[name], rows[name].dataset, trained) if name in rows else None
+        if found is not None:
+            have = "has" if found.count == 1 else "have"
+            shown = listed([f"{label} ({count:,})" for label, count in found.labels.items()])
+            yield Finding(
+                "wrong",
+                name,
+                f"{name}: {found.count:,} of {len(found.rows):,} {split} rows {have} a label that no training row has: "
+                f"{shown}, such as {found.sample}; no model can learn it, so "
+                f"{'it counts as an error' if found.count == 1 else 'these rows count as errors'}",
+                "scores",
+            )
 
 
 def skip_findings(found: SplitReport, held_out: int) -> Iterator[Finding]:
@@ -139,6 +170,14 @@ def length_findings(ready: Prepared, name: str) -> Iterator[Finding]:
     if asked is not None and asked > limit:
         message = f"max_length {asked:,} is more than the backbone reads: at most {limit} tokens of each row are read"
         yield Finding("warning", name, f"{name}: {message}", "texts")
+
+
+def unlabeled_findings(ready: Prepared, name: str) -> Iterator[Finding]:
+    """A test file without a column of labels."""
+    task = ready.tasks[name]
+    if task.files.test is not None and name not in ready.test and ready.model.task(name).loss.predicts:
+        message = f"its test file has no column '{task.label}', so there is no test score"
+        yield Finding("warning", name, f"{name}: {message}; predict it with `minbert predict --input`", "scores")
 
 
 def scored_findings(found: SplitReport, classes: bool, held_out: bool) -> Iterator[Finding]:

@@ -101,11 +101,11 @@ def write_recipe(path: Path, ready: Prepared) -> None:
     for name, task in ready.tasks.items():
         table["tasks"][name]["task"] = f"tasks/{name}.toml"
         settings = task.as_settings()
-        for role, splits in (("train", ready.train), ("dev", ready.dev)):
-            if role in settings["files"]:
-                settings["files"][role] = str(splits[name].dataset.path.resolve())
-        if "test" in settings["files"]:
-            settings["files"]["test"] = str((task.folder / settings["files"]["test"]).resolve())
+        splits = {"train": ready.train, "dev": ready.dev, "test": ready.test}
+        # without a test file that has no labels
+        settings["files"] = {
+            role: str(splits[role][name].dataset.path.resolve()) for role in settings["files"] if name in splits[role]
+        }
         (path / "tasks" / f"{name}.toml").write_text(tomli_w.dumps(settings), encoding="utf-8")
     # last: from here on, the run can be resumed
     write_text(path / "recipe.toml", tomli_w.dumps(table))
@@ -143,8 +143,8 @@ def run_metadata(ready: Prepared, source: DataSource, command: str = "") -> dict
     """What a reader needs to know to trust the numbers, or to reproduce them."""
     data = {
         f"{name} {role}": splits[name].dataset.path
-        for role, splits in (("train", ready.train), ("dev", ready.dev))
-        for name in ready.tasks
+        for role, splits in (("train", ready.train), ("dev", ready.dev), ("test", ready.test))
+        for name in splits
     }
     recipe = resolved_config(ready.recipe, ready.tasks)
     package = Path(__file__).parents[1]

@@ -19,6 +19,7 @@ from minbert.runs.leaked_scores import Predicted, leak_record
 from minbert.runs.outcomes import TEST_FIELDS, TaskOutcome, task_outcomes
 from minbert.runs.predictions import read_dev_predictions
 from minbert.runs.scoring import CALIBRATION_ROWS, Scoring, fixed_sample, scoring_of
+from minbert.runs.unseen_labels import unseen_record
 from minbert.runs.untrained import splits_for
 
 
@@ -31,12 +32,16 @@ class FinalScores:
     # by task: its leaked dev rows, and its leaked test rows
     leaks: dict[str, Any]
     test_leaks: dict[str, Any]
+    # by task and split: the rows whose label no training row has
+    unseen: dict[str, Any]
 
     def as_record(self) -> dict[str, Any]:
         """For run.json."""
         outcomes = {name: each.as_record() for name, each in self.outcomes.items()}
         test = {"test": self.test, "test_leaks": self.test_leaks} if self.test else {}
-        return {"scores": self.scores, "outcomes": outcomes, "leaks": self.leaks} | test
+        return (
+            {"scores": self.scores, "outcomes": outcomes, "leaks": self.leaks} | test | {"unseen_labels": self.unseen}
+        )
 
 
 def finish(fit: Fit, planned_steps: int | None = None) -> Generator[Event, None, FinalScores]:
@@ -59,10 +64,21 @@ def finish(fit: Fit, planned_steps: int | None = None) -> Generator[Event, None,
     part = trained_part(fit, planned_steps)
     unknown = {name: unknown_share(fit.examined.splits, name) for name in outcomes}
     outcomes = {name: replace(each, unknown=unknown[name], trained_part=part) for name, each in outcomes.items()}
-    answers = {name: each.answer for name, each in fit.controls.items()}
-    leaks = leak_record(fit.examined.leaks, lambda name: predicted_dev_rows(out, name), answers)
-    test_leaks = leak_record(fit.examined.test_leaks, lambda name: predicted_rows(tested, name), answers)
-    return FinalScores(scores, test, outcomes, leaks, test_leaks)
+    leaks = leak_record(fit.examined.leaks, lambda name: predicted_dev_rows(out, name), fit.controls)
+    test_leaks = leak_record(fit.examined.test_leaks, lambda name: predicted_rows(tested, name), fit.controls)
+    return FinalScores(scores, test, outcomes, leaks, test_leaks, unseen_by_split(fit, tested))
+
+
+def unseen_by_split(fit: Fit, tested: Scoring) -> dict[str, Any]:
+    """The dev and test rows of each task whose label no training row has, without the tasks that have none."""
+    found: dict[str, Any] = {}
+    for name, known in fit.controls.items():
+        task, values, _ = predicted_dev_rows(fit.out, name)
+        splits = {"dev": unseen_record(task, fit.ready.dev[name].dataset, values, known.answer)}
+        if name in tested.predicted:
+            splits["test"] = unseen_record(task, tested.rows[name], tested.predicted[name], known.answer)
+        found[name] = {split: record for split, record in splits.items() if record}
+    return {name: splits for name, splits in found.items() if splits}
 
 
 def trained_part(fit: Fit, planned_steps: int | None) -> float | None:

@@ -151,7 +151,7 @@ class Fit:
 
     def measure_controls(self) -> Generator[Event, None, dict[str, LinearFit]]:
         """Score the constant answers and the untrained backbone; returns the weights of its linear heads."""
-        scores = ControlScores(self.ready, self.probe_rows)
+        scores = ControlScores(self.ready, self.examined.leaks, self.probe_rows)
         for fraction in scores:
             yield Measuring(round(1000 * fraction), 1000)
             self.stop_if_requested()
