@@ -108,9 +108,9 @@ def show_outcomes(outcomes: "Sequence[RowOutcome]", file: Path) -> None:
     for outcome in outcomes:
         if outcome.failed or outcome.note:
             line = f"{outcome.row.id}: {escape_markup(outcome.failed or outcome.note)}"
-            console.print(line, style="dim", soft_wrap=True)
+            console.print(line, style="dim")
     console.print(f"Published figures are as printed, with overall = {describe_overall(REPORT_OVERALL)}.")
-    console.print(f"Table: {escape_markup(file)}", soft_wrap=True)
+    console.print(f"Table: {escape_markup(file)}")
     if any(outcome.failed for outcome in outcomes):
         raise typer.Exit(1)
 

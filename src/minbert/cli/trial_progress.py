@@ -68,7 +68,7 @@ class TrialsView:
         if result.key in self.running:
             self.bar.remove_task(self.running.pop(result.key))
         self.bar.advance(self.all_trials)
-        self.bar.console.print(f"  {trial_line(result)}", soft_wrap=True)
+        self.bar.console.print(f"  {trial_line(result)}")
 
 
 def trial_line(result: "TrialResult") -> str:
