@@ -144,26 +144,21 @@ def text_table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = (
 
 
 def progress_bar(unit: str = "") -> "Progress":
-    """A bar with elapsed and remaining time on standard error, removed at the end; it counts steps, or `bytes`."""
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    """A bar with elapsed and remaining time on standard error, removed at the end; it counts steps, or `bytes`.
 
-    return Progress(
+    Every task of it has a field `note`, plain text that is shown below."""
+    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+
+    from minbert.cli.bars import Bars, RemainingTime
+
+    return Bars(
         TextColumn("{task.description}"),
         BarColumn(bar_width=12),
         DownloadColumn() if unit == "bytes" else MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("elapsed,"),
-        TimeRemainingColumn(),
+        RemainingTime(),
         TextColumn("remaining"),
-        TextColumn("{task.fields[note]}"),
         console=stderr,
         transient=True,
         # FORCE_COLOR asks for colors in a file or a pipe, not for a bar
