@@ -68,8 +68,9 @@ def reproduce(
     work = Reproduction(chosen, settings, command_line())
     work.comparison.check()
     file = report or out / "report.md"
-    with saved_when_stopped(), closing(work.train(LocalEngine(out, jobs))) as events:
-        watch_trials(with_report(work, events, file))
+    engine = LocalEngine(out, jobs)
+    with saved_when_stopped(), closing(work.train(engine)) as events:
+        watch_trials(with_report(work, events, file), engine.at_once)
     show_outcomes(work.outcomes(), file)
 
 

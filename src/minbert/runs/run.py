@@ -207,9 +207,7 @@ def chosen_for(recipe: Recipe, ready: Prepared) -> tuple[str, ...]:
     )
 
 
-def started_event(
-    ready: Prepared, limit: TimeLimit | None, done: int = 0, notes: tuple[str, ...] = ()
-) -> Started:
+def started_event(ready: Prepared, limit: TimeLimit | None, done: int = 0, notes: tuple[str, ...] = ()) -> Started:
     # rows of a test file without a label are no loss for training
     datasets = {name: (ready.train[name].dataset, ready.dev[name].dataset) for name in ready.tasks}
     config = ready.model.bert.config

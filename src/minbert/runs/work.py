@@ -1,4 +1,4 @@
-"""What a run consists of: the steps of its stages, evaluations and the final scores, in tokens that pass the encoder."""
+"""What a run consists of: steps of stages, evaluations and final scores, in tokens that pass through the encoder."""
 
 from dataclasses import dataclass
 
