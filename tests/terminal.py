@@ -23,7 +23,15 @@ def start_on_terminal(words: Sequence[object], folder: Path) -> tuple[subprocess
     environment = {name: value for name, value in os.environ.items() if name not in hidden} | {"TERM": "xterm"}
     command = [sys.executable, "-m", "minbert", *map(str, words)]
     process = subprocess.Popen(
-        command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=environment, start_new_session=True
+        command,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=folder,
+        env=environment,
+        start_new_session=True,
+        # the terminal that controls the process: its Ctrl-C is a signal
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
     )
     os.close(theirs)
     return process, ours

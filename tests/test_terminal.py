@@ -1,5 +1,6 @@
 """At 80 columns, no listing splits a word or a name, and what a live view leaves behind can be read."""
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +19,7 @@ from minbert.comparison.search_space import Candidate
 from minbert.comparison.tuning_results import SettingResult, TuningResults
 from minbert.config.loading import shipped_recipes
 from tests.browser import samples
-from tests.terminal import COLUMNS, Screen, read_to_end, start_on_terminal
+from tests.terminal import COLUMNS, Screen, read_some, read_to_end, start_on_terminal
 from tests.workbench import Minbert, demo_recipe, run_all, write_csv
 
 has_terminals = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
@@ -143,3 +144,24 @@ def test_a_real_terminal_shows_whole_names(tmp_path: Path) -> None:
     lines = Screen(read_to_end(terminal)).text
     assert process.wait() == 0
     assert set(shipped_recipes()) <= set(lines)
+
+
+@has_terminals
+def test_a_stopped_training_leaves_a_clean_screen(tiny: Path, tmp_path: Path) -> None:
+    """Ctrl-C: no bar is left, the cursor is back, and the last line is the command that resumes."""
+    short = ["--set", f"backbone={tiny}", "--set", "stages.0.steps_per_epoch=5000"]
+    process, terminal = start_on_terminal(["train", "demo", "--out", "run", *short], tmp_path)
+    seen = ""
+    while "tokens/s" not in seen and (some := read_some(terminal)):
+        seen += some
+    # the bar and the whole note are on the screen, and nothing is cut
+    assert "loss sentiment" in seen and "remaining" in seen and "\u2026" not in seen
+    # what the key sends; the terminal passes it on as a signal, and shows ^C
+    os.write(terminal, b"\x03")
+    seen += read_to_end(terminal)
+    assert process.wait() == 130
+    lines = [line for line in Screen(seen).text if line]
+    assert lines[-1].startswith("Resume with:") and lines[-1].endswith("minbert resume run")
+    assert lines[-2].startswith("Stopped after step ") and lines[-2].endswith("everything is saved.")
+    assert not [line for line in lines if "elapsed" in line or "tokens/s" in line]
+    assert seen.rindex("\x1b[?25h") > seen.rindex("\x1b[?25l")
