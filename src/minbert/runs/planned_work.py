@@ -27,7 +27,7 @@ def plan_work(ready: Prepared, limit: float | None = None) -> PlannedWork:
     classified = {name: split for name, split in scored.items() if ready.tasks[name].kind == "classify"}
     final = row_tokens(classified, CALIBRATION_ROWS) + row_tokens(scored) + row_tokens(ready.test)
     stages = tuple(
-        StageWork(plan.stage.epochs, plan.steps_per_epoch, tokens_per_step(ready, plan) * passes(ready, plan))
+        StageWork(plan.stage.epochs, plan.steps_per_epoch, tokens_per_step(ready, plan) * forward_passes(ready, plan))
         for plan in plans
     )
     return PlannedWork(stages, evaluation, final, limit)
@@ -52,7 +52,7 @@ def tokens_per_step(ready: Prepared, plan: StagePlan) -> float:
     return tokens / plan.steps
 
 
-def passes(ready: Prepared, plan: StagePlan) -> float:
+def forward_passes(ready: Prepared, plan: StagePlan) -> float:
     """How many forward passes a step costs."""
     which, model = plan.stage.trainable, ready.model
     if which == "all":
