@@ -58,7 +58,7 @@ class Search:
             import_optuna()
 
     def most_settings(self, dimensions: Sequence[Dimension]) -> list[float]:
-        """For each setting that is trained at most, in each round of successive halving: its fraction of the training."""
+        """For each setting that is trained at most, in each round of successive halving: its part of the training."""
         count = self.trials or math.prod(len(each.values) for each in dimensions)
         rungs = rung_count(count) if self.halving else 1
         if self.trials is not None and self.sampler == "tpe":
