@@ -128,7 +128,7 @@ def test_a_recipe_named_twice_is_a_mistake(tiny: Path, tmp_path: Path) -> None:
 
 
 def train(trial: Trial, folder: Path) -> TrialResult:
-    return train_trial(trial, folder, lambda done, total: None, lambda: None)
+    return train_trial(trial, folder, lambda done, total, remaining: None, lambda: None)
 
 
 def test_a_trial_killed_before_it_had_a_run_json_is_trained(tiny: Path, tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_the_progress_of_a_trial_is_read_from_its_files(tiny: Path, tmp_path: Pa
     assert read_progress(tmp_path, trial.key) is None
     asked = iter([None, None, 15])
     with pytest.raises(Stopped):
-        train_trial(trial, tmp_path, lambda done, total: None, lambda: next(asked, 15))
+        train_trial(trial, tmp_path, lambda done, total, remaining: None, lambda: next(asked, 15))
     assert read_progress(tmp_path, trial.key) == (3, 6)
     # a line that is being written does not count yet
     with (trial.folder(tmp_path) / "metrics.jsonl").open("a", encoding="utf-8") as log:
@@ -211,13 +211,13 @@ def test_another_description_does_not_keep_a_trial_from_resuming(tiny: Path, tmp
     trial = make_trial("a", recipe)
     asked = iter([None, None, 15, 15])
     with pytest.raises(Stopped):
-        train_trial(trial, tmp_path, lambda done, total: None, lambda: next(asked, 15))
+        train_trial(trial, tmp_path, lambda done, total, remaining: None, lambda: next(asked, 15))
     # nor does another number of rows by which its gradients are watched
     watched = replace(recipe.selection, gradient_cosine_rows=4)
     other = make_trial("b", replace(recipe, about="in other words", selection=watched))
     assert other.key == trial.key
     going: list[int] = []
-    result = train_trial(other, tmp_path, lambda done, total: going.append(done), lambda: None)
+    result = train_trial(other, tmp_path, lambda done, total, remaining: going.append(done), lambda: None)
     assert result.state == "finished" and going[0] > 0
 
 
@@ -225,7 +225,7 @@ def test_a_trial_that_cannot_be_resumed_starts_again(tiny: Path, tmp_path: Path)
     recipe = demo_recipe(tiny, steps=6)
     trial = make_trial("a", recipe)
     with pytest.raises(Stopped):
-        train_trial(trial, tmp_path, lambda done, total: None, lambda: 15)
+        train_trial(trial, tmp_path, lambda done, total, remaining: None, lambda: 15)
     # as if it had been begun on a machine that computes otherwise
     about = trial.folder(tmp_path) / "run.json"
     said = json.loads(about.read_text(encoding="utf-8"))

@@ -84,7 +84,7 @@ def checked_data(chosen: "Recipe", data_root: Path | None, skip_bad_rows: bool) 
             return check_recipe(chosen, DataSource(data_root, skip_bad_rows))
     except BadRows as bad:
         for line in group_by_reason(bad.rejects):
-            console.print(line, markup=False, soft_wrap=True)
+            console.print(line, markup=False)
         raise UserError(f"{plural(len(set(bad.rejects)), 'bad row')}.", bad.next_step) from None
 
 
@@ -108,22 +108,12 @@ def show_data_report(report: "DataReport") -> None:
     console.print()
     for finding in report.findings:
         style = "bold red" if finding.severity == "wrong" else "yellow"
-        show_wrapped(f"[{style}]{finding.severity}:[/] {escape_markup(finding.message)}")
+        console.print(f"[{style}]{finding.severity}:[/] {escape_markup(finding.message)}")
     wrong = sum(finding.severity == "wrong" for finding in report.findings)
     verdict = "The recipe and its data are valid"
     if wrong:
         verdict = f"{plural(wrong, 'problem')}, marked as wrong above: correct the data before training"
     console.print(f"{verdict}. Training takes {plural(report.steps, 'step')}.")
-
-
-def show_wrapped(markup: str) -> None:
-    """A text in lines that break at words; a word that is longer than a line, such as a long name, stays whole."""
-    from rich.text import Text
-
-    from minbert.cli.text_table import wrapped
-
-    for line in wrapped(console, Text.from_markup(markup, emoji=False), console.options.max_width):
-        console.print(line, soft_wrap=True)
 
 
 def row_table(report: "DataReport") -> "Table":
@@ -171,16 +161,16 @@ def show_items(title: str, items: "Sequence[str]") -> None:
     for item in items:
         longer = f"{line}{' ' if line == title else '  '}{item}"
         if line != title and Text.from_markup(longer, emoji=False).cell_len > width:
-            console.print(line, soft_wrap=True)
+            console.print(line)
             longer = f"    {item}"
         line = longer
-    console.print(line, soft_wrap=True)
+    console.print(line)
 
 
 def show_skipped(name: str, skipped: "Sequence[str]", most: int = 15) -> None:
     console.print(f"[bold]{escape_markup(name)}[/]: {plural(len(skipped), 'row')} skipped")
     for row in skipped[:most]:
-        console.print(f"  {row}", markup=False, soft_wrap=True)
+        console.print(f"  {row}", markup=False)
     if len(skipped) > most:
         console.print(f"  ... and {len(skipped) - most:,} more; --json lists them all")
     console.print()

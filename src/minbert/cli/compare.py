@@ -156,8 +156,9 @@ def train_and_report(work: "Comparison", engine: str, jobs: int | None, baseline
     from minbert.report import write_comparison
 
     work.check()
-    with saved_when_stopped(), closing(work.train(ENGINES[engine](work.folder, jobs), baseline)) as events:
-        watch_trials(events)
+    trained_by = ENGINES[engine](work.folder, jobs)
+    with saved_when_stopped(), closing(work.train(trained_by, baseline)) as events:
+        watch_trials(events, trained_by.at_once)
     results = conclude(work.folder)
     write_comparison(results, work.folder)
     show_comparison(results)

@@ -11,23 +11,25 @@ if TYPE_CHECKING:
     from minbert.comparison.results import ComparisonResults, System
 
 
-def show_comparison(results: "ComparisonResults") -> None:
+def show_comparison(full: "ComparisonResults") -> None:
+    from minbert.comparison.labels import with_short_labels
     from minbert.report.sentences import cautions
 
+    results = with_short_labels(full)
     console.print(system_table(results))
     for system in results.systems:
         for line in (*difference_lines(system), *missing_lines(system)):
-            console.print(line, soft_wrap=True)
+            console.print(line)
     for label, seeds in results.beside.items():
         for seed, reason in seeds.items():
             line = f"{escape_markup(label)}, seed {seed}: [red]no result[/]: {escape_markup(reason)}"
-            console.print(line, soft_wrap=True)
+            console.print(line)
     for caveat in results.caveats:
-        console.print(f"[yellow]Note[/]: {escape_markup(caveat)}", soft_wrap=True)
+        console.print(f"[yellow]Note[/]: {escape_markup(caveat)}")
     if not results.complete:
         console.print("[red]Incomplete[/]: some trials are missing. Run the same command again to train them.")
     for caution in cautions(results):
-        console.print(escape_markup(caution), soft_wrap=True)
+        console.print(escape_markup(caution))
     console.print(
         f"Mean ± standard deviation over seeds; differences from {escape_markup(results.baseline)} with 95% intervals "
         f"over {'' if len(results.seeds) == 1 else 'seeds and '}dev rows; p-values corrected for {results.tested} "

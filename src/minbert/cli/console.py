@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, ConsoleOptions
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
+from rich.segment import Segment
+from rich.text import Text
 
-from minbert.cli.text_table import TextTable
+from minbert.cli.text_table import TextTable, wrapped
 from minbert.errors import UserError
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ UNLIMITED = 10_000
 
 
 class WholeLines(Console):
-    """A console that cuts no line, and breaks lines only to fit a terminal."""
+    """A console that cuts no line, and breaks lines only at words, to fit a terminal; not with soft_wrap=True."""
 
     # how messages are worded: `minbert.train` shows them in Python's words
     wording: Callable[[str], str] = staticmethod(str)
@@ -33,6 +35,18 @@ class WholeLines(Console):
     def print(self, *objects: Any, crop: bool = False, **options: Any) -> None:
         worded = [self.wording(each) if isinstance(each, str) else each for each in objects]
         super().print(*worded, crop=crop, **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        options = options or self.options
+        if not isinstance(renderable, Text) or renderable.no_wrap or options.no_wrap:
+            yield from super().render(renderable, options)
+            return
+        lines = wrapped(renderable, options.max_width)
+        whole = options.update(no_wrap=True, overflow="ignore")
+        for number, line in enumerate(lines, 1):
+            line.end = renderable.end if number == len(lines) else "\n"
+            line.justify = renderable.justify
+            yield from super().render(line, whole)
 
     @contextmanager
     def worded(self, wording: Callable[[str], str]) -> Iterator[None]:
@@ -58,16 +72,14 @@ def no_terminal() -> bool | None:
 # in a notebook, plain lines: a bar would need ipywidgets, and each line would be an output of its own
 # without emoji: `:100:` in a file name or a label is not a code for one
 console = WholeLines(highlight=False, emoji=False, force_jupyter=False, force_terminal=no_terminal())
-stderr = Console(
-    stderr=True, highlight=False, emoji=False, soft_wrap=True, force_jupyter=False, force_terminal=no_terminal()
-)
+stderr = WholeLines(stderr=True, highlight=False, emoji=False, force_jupyter=False, force_terminal=no_terminal())
 
 
 def show_error(error: UserError) -> None:
-    stderr.print("[bold red]error:[/] ", end="")
-    stderr.print(error.problem, markup=False)
+    stderr.print(f"[bold red]error:[/] {escape_markup(error.problem)}")
     if error.next_step:
-        stderr.print(as_typed(error.next_step), style="dim", markup=False)
+        # a command in it can be copied whole
+        stderr.print(as_typed(error.next_step), style="dim", markup=False, soft_wrap=True)
 
 
 def program_name() -> str:
@@ -132,26 +144,21 @@ def text_table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = (
 
 
 def progress_bar(unit: str = "") -> "Progress":
-    """A bar with elapsed and remaining time on standard error, removed at the end; it counts steps, or `bytes`."""
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    """A bar with elapsed and remaining time on standard error, removed at the end; it counts steps, or `bytes`.
 
-    return Progress(
+    Every task of it has a field `note`, plain text that is shown below."""
+    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+
+    from minbert.cli.bars import Bars, RemainingTime
+
+    return Bars(
         TextColumn("{task.description}"),
         BarColumn(bar_width=12),
         DownloadColumn() if unit == "bytes" else MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("elapsed,"),
-        TimeRemainingColumn(),
+        RemainingTime(),
         TextColumn("remaining"),
-        TextColumn("{task.fields[note]}"),
         console=stderr,
         transient=True,
         # FORCE_COLOR asks for colors in a file or a pipe, not for a bar

@@ -146,15 +146,15 @@ def show_found(found: "Sequence[FoundData]", in_memory: Mapping[Path, str] | Non
                 where = f"[bold]{escape_markup(in_memory[profile.path])}[/]"
             else:
                 rows = f"{rows}, {escape_markup(profile.description)}"
-            console.print(f"{where}: {rows}", soft_wrap=True)
+            console.print(f"{where}: {rows}")
         for task in data.tasks:
-            console.print(f"  task [bold]{escape_markup(task.name)}[/]", soft_wrap=True)
+            console.print(f"  task [bold]{escape_markup(task.name)}[/]")
             for line in reason_lines(task):
-                console.print(f"    {escape_markup(line)}", soft_wrap=True)
+                console.print(f"    {escape_markup(line)}")
         for warning in data.warnings:
-            console.print(f"  [yellow]warning:[/] {escape_markup(warning)}", soft_wrap=True)
+            console.print(f"  [yellow]warning:[/] {escape_markup(warning)}")
         for note in data.notes:
-            console.print(f"  {escape_markup(note)}", style="dim", soft_wrap=True)
+            console.print(f"  {escape_markup(note)}", style="dim")
 
 
 def reason_lines(task: "FoundTask") -> list[str]:

@@ -22,7 +22,7 @@ def watch_file(job: "Job[Any]") -> "Progress":
         return show_file_progress(job)
     except (KeyboardInterrupt, SystemExit) as stopped:
         again = command_line("--resume", without=("--force", "--resume"))
-        stderr.print(f"Stopped. Resume with:  {as_typed(again)}", markup=False)
+        stderr.print(f"Stopped. Resume with:  {as_typed(again)}", markup=False, soft_wrap=True)
         if isinstance(stopped, SystemExit):
             raise
         raise typer.Exit(128 + signal.SIGINT) from None

@@ -66,7 +66,7 @@ def init(
         path.write_text(content, encoding="utf-8")
     show_found(found)
     recipe = shell_path(out / "recipe.toml")
-    console.print(f"Written: {', '.join(str(path) for path in written)}", markup=False, soft_wrap=True)
+    console.print(f"Written: {', '.join(str(path) for path in written)}", markup=False)
     show_hint(f"Check it:  minbert check {recipe}")
     show_hint(f"Train it:  minbert train {recipe} --out runs/{shell_path(Path(out.resolve().name))}")
 

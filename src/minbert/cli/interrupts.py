@@ -40,12 +40,15 @@ class StopSignal:
 
 
 def show_stopped(out: Path, step: int) -> None:
-    stderr.print(f"Stopped after step {step:,}; everything is saved. {resume_hint(out)}", markup=False)
+    stderr.print(f"Stopped after step {step:,}; everything is saved.", markup=False)
+    show_resume(out)
 
 
 def show_stopped_at_once(out: Path) -> None:
-    stderr.print(f"Stopped at once. {resume_hint(out, ' from the last checkpoint')}", markup=False)
+    stderr.print("Stopped at once.")
+    show_resume(out, " from the last checkpoint")
 
 
-def resume_hint(out: Path, start: str = "") -> str:
-    return as_typed(f"Resume{start} with:  minbert resume {shlex.quote(str(out))}")
+def show_resume(out: Path, start: str = "") -> None:
+    command = as_typed(f"minbert resume {shlex.quote(str(out))}")
+    stderr.print(f"Resume{start} with:  {command}", markup=False, soft_wrap=True)

@@ -34,7 +34,7 @@ def report(
         raise UserError(
             f"{folder}: neither a run nor a comparison.", "Make one with `minbert train` or `minbert compare`."
         )
-    console.print(f"Report: {escape_markup(page)}", soft_wrap=True)
+    console.print(f"Report: {escape_markup(page)}")
 
 
 def write_comparison_report(folder: Path, out: Path, figures: Path | None) -> Path:

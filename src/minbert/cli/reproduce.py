@@ -68,8 +68,9 @@ def reproduce(
     work = Reproduction(chosen, settings, command_line())
     work.comparison.check()
     file = report or out / "report.md"
-    with saved_when_stopped(), closing(work.train(LocalEngine(out, jobs))) as events:
-        watch_trials(with_report(work, events, file))
+    engine = LocalEngine(out, jobs)
+    with saved_when_stopped(), closing(work.train(engine)) as events:
+        watch_trials(with_report(work, events, file), engine.at_once)
     show_outcomes(work.outcomes(), file)
 
 
@@ -108,9 +109,9 @@ def show_outcomes(outcomes: "Sequence[RowOutcome]", file: Path) -> None:
     for outcome in outcomes:
         if outcome.failed or outcome.note:
             line = f"{outcome.row.id}: {escape_markup(outcome.failed or outcome.note)}"
-            console.print(line, style="dim", soft_wrap=True)
+            console.print(line, style="dim")
     console.print(f"Published figures are as printed, with overall = {describe_overall(REPORT_OVERALL)}.")
-    console.print(f"Table: {escape_markup(file)}", soft_wrap=True)
+    console.print(f"Table: {escape_markup(file)}")
     if any(outcome.failed for outcome in outcomes):
         raise typer.Exit(1)
 

@@ -30,7 +30,7 @@ def runs(folder: RunsFolderArgument = Path("runs"), as_json: JsonOption = False)
     made = text_table("run", "state", "overall", "time", "seed", "started", "scores", right=numbers, wrap=("scores",))
     for path, about in found:
         made.add_row(escape_markup(path), *run_row(about))
-    console.print(made if found else f"No runs in {escape_markup(folder)}.", soft_wrap=not found)
+    console.print(made if found else f"No runs in {escape_markup(folder)}.")
     for path, about in found:
         if about["state"] in RESUMABLE:
             show_hint(f"Resume it:  minbert resume {shell_path(path)}")

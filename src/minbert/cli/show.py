@@ -54,7 +54,7 @@ def show(
     if chosen.deviations:
         stderr.print("\nWhere it departs from its source, or fills in what the source leaves open:", style="bold")
         for topic, sentence in chosen.deviations.items():
-            stderr.print(f"- {escape_markup(topic)}: {escape_markup(sentence)}", soft_wrap=True)
+            stderr.print(f"- {escape_markup(topic)}: {escape_markup(sentence)}")
 
 
 def recipe_of_row(name: str) -> str:

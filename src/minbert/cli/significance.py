@@ -88,7 +88,7 @@ def significance(
         return
     show_significance(results)
     if out is not None:
-        console.print(f"Report: {shell_path(out / 'report.html')} (also report.md and results.csv)", soft_wrap=True)
+        console.print(f"Report: {shell_path(out / 'report.html')} (also report.md and results.csv)")
 
 
 def read_systems(options: "Sequence[str]") -> dict[str, list[Path]]:

@@ -1,5 +1,6 @@
 """Rows of cells -> lines of text. Names are never split or cut; descriptions wrap at words, or move below the row."""
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 
 from rich.cells import cell_len
@@ -23,12 +24,12 @@ class TextTable(Table):
             self.add_column(name, justify="right" if name in right else "left", no_wrap=name not in wrap)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for line in self.lines(console, options.max_width):
+        for line in self.lines(options.max_width):
             line.rstrip()
             line.no_wrap, line.overflow = True, "ignore"
             yield line
 
-    def lines(self, console: Console, width: int) -> Iterator[Text]:
+    def lines(self, width: int) -> Iterator[Text]:
         rows = [[Text.from_markup(str(cell), emoji=False) for cell in row] for row in zip(*self._cells(), strict=True)]
         everything = list(range(len(self.columns)))
         fixed = [i for i in everything if self.columns[i].no_wrap]
@@ -36,7 +37,7 @@ class TextTable(Table):
         if widths:
             yield self.header_line(widths)
             for row in rows:
-                yield from self.row_lines(console, row, widths)
+                yield from self.row_lines(row, widths)
             return
         widths = self.fit(rows, fixed, width)
         if widths:
@@ -45,8 +46,8 @@ class TextTable(Table):
             # the others stand before their values
             yield Text(str(self.columns[0].header), "bold")
         for row in rows:
-            yield from self.row_lines(console, row, widths) if widths else self.paragraph(row, fixed, width)
-            yield from self.below(console, row, [i for i in everything if i not in fixed], width)
+            yield from self.row_lines(row, widths) if widths else self.paragraph(row, fixed, width)
+            yield from self.below(row, [i for i in everything if i not in fixed], width)
 
     def _cells(self) -> Iterator[list[object]]:
         return (list(column.cells) for column in self.columns)
@@ -71,8 +72,8 @@ class TextTable(Table):
     def header_line(self, widths: dict[int, int]) -> Text:
         return self.join({i: Text(str(self.columns[i].header), "bold") for i in widths}, widths)
 
-    def row_lines(self, console: Console, row: Sequence[Text], widths: dict[int, int]) -> Iterator[Text]:
-        cells = {i: wrapped(console, row[i], width) for i, width in widths.items()}
+    def row_lines(self, row: Sequence[Text], widths: dict[int, int]) -> Iterator[Text]:
+        cells = {i: wrapped(row[i], width) for i, width in widths.items()}
         for number in range(max(map(len, cells.values()))):
             yield self.join({i: lines[number] if number < len(lines) else Text() for i, lines in cells.items()}, widths)
 
@@ -102,9 +103,9 @@ class TextTable(Table):
         if line:
             yield Text.assemble(INDENT, line)
 
-    def below(self, console: Console, row: Sequence[Text], chosen: Sequence[int], width: int) -> Iterator[Text]:
+    def below(self, row: Sequence[Text], chosen: Sequence[int], width: int) -> Iterator[Text]:
         for i in chosen:
-            for line in wrapped(console, row[i], width - len(INDENT)) if row[i].plain else ():
+            for line in wrapped(row[i], width - len(INDENT)) if row[i].plain else ():
                 yield Text.assemble(INDENT, line)
 
 
@@ -120,11 +121,27 @@ def longest_word(cell: Text) -> int:
     return max((cell_len(word) for word in cell.plain.split()), default=0)
 
 
-def wrapped(console: Console, cell: Text, width: int) -> list[Text]:
-    """The lines of a cell, broken at words; a word that is longer than a line is left whole."""
+def wrapped(cell: Text, width: int) -> list[Text]:
+    """The lines of a cell, broken at words and indented alike; a word that is longer than a line is left whole."""
     lines: list[Text] = []
     for line in cell.split("\n", allow_blank=True):
-        lines += [line] if line.cell_len <= width else line.wrap(console, max(width, longest_word(line)))
+        indent = line.plain[: len(line.plain) - len(line.plain.lstrip(" "))]
+        first, *others = line.divide(line_breaks(line.plain, width, cell_len(indent)))
+        lines += [first, *(Text.assemble(indent, other) for other in others)]
     for line in lines:
         line.rstrip()
     return lines
+
+
+def line_breaks(line: str, width: int, indent: int) -> list[int]:
+    """Where to break a line; the lines after the first have an indent."""
+    breaks: list[int] = []
+    used = 0
+    # rich's own breaks would split a word that is longer than a line, or make all lines as long as that word
+    for word in re.finditer(r" *[^ ]+ *", line):
+        text = word.group()
+        if used > indent and used + cell_len(text.rstrip(" ")) > width:
+            breaks.append(word.start())
+            used = indent
+        used += cell_len(text)
+    return breaks

@@ -1,10 +1,10 @@
 """Progress of a training run: a bar with remaining time, speed, losses and scores, and one line per evaluation."""
 
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from minbert.cli.console import escape_markup, progress_bar
@@ -15,56 +15,63 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from minbert.runs.events import Evaluated, Event, Finished, Measuring, Started
+    from minbert.runs.remaining_time import TrainingClock
     from minbert.training.loop import Step
-
-
-# columns of the bar without its note: name, bar, steps and times
-BAR_WIDTH = 74
 
 
 def watch_training(events: "Iterable[Event]", stop_signal: StopSignal | None = None) -> "Finished":
     """Show a training run and return its end. While it trains, signals make it save and stop."""
-    from minbert.runs.events import Evaluated, Finished, Measuring, Started
-    from minbert.training.loop import Step
+    from minbert.runs.events import Finished, Started
 
     with progress_bar() as bar, ExitStack() as listening:
         view = TrainingView(bar)
-        shows: dict[type, Callable[[Any], None]] = {
-            Started: view.started,
-            Step: view.step,
-            Measuring: view.measuring,
-            Evaluated: view.evaluated,
-        }
         for event in events:
             if isinstance(event, Finished):
                 return event
             if isinstance(event, Started) and stop_signal is not None:
                 listening.enter_context(stop_signal.listening())
-            shows[type(event)](event)
-            view.last = time.perf_counter()
+            view.show(event)
     raise AssertionError("a training run ends with Finished")
 
 
 class TrainingView:
     def __init__(self, bar: "Progress") -> None:
         self.bar = bar
-        self.training_bar = bar.add_task("reading", total=None, note="")
+        self.training_bar = bar.add_task("reading", total=None, note="", ends=None)
         self.measuring_bar = bar.add_task("evaluating", total=None, note="", visible=False)
         # a log file gets an occasional line instead of a bar
         self.live = sys.stderr.isatty()
         self.losses: dict[str, float] = {}
         self.scores: dict[str, float] = {}
         self.tokens = 0
-        # steps that a resumed run had finished before
-        self.done_before = 0
         self.seconds = 0.0
-        self.last = time.perf_counter()
+        self.clock: TrainingClock | None = None
+        self.last = time.monotonic()
+
+    def show(self, event: "Event") -> None:
+        from minbert.runs.events import Evaluated, Measuring, Started
+        from minbert.training.loop import Step
+
+        now = time.monotonic()
+        took, self.last = now - self.last, now
+        shows: dict[type, Callable[[Any], None]] = {
+            Started: self.started,
+            Step: partial(self.step, took=took),
+            Measuring: self.measuring,
+            Evaluated: self.evaluated,
+        }
+        if self.clock is not None:
+            self.clock.observe(event, took)
+            remaining = self.clock.remaining()
+            self.bar.update(self.training_bar, ends=None if remaining is None else now + remaining)
+        shows[type(event)](event)
 
     def started(self, event: "Started") -> None:
         from minbert.data.rejects import describe_reasons
+        from minbert.runs.remaining_time import TrainingClock
 
+        self.clock = TrainingClock(event.work, event.done)
         self.bar.update(self.training_bar, description="training", total=event.steps, completed=event.done)
-        self.done_before = event.done
         for name, (train_rows, dev_rows) in event.rows.items():
             why = escape_markup(describe_reasons(event.skip_reasons.get(name, {})))
             skipped = f", {event.skipped[name]:,} skipped ({why})" if event.skipped[name] else ""
@@ -82,22 +89,21 @@ class TrainingView:
         count = sum(event.parameters.values())
         self.bar.console.print(f"  {count / 1e6:.1f}M parameters, {plural(event.steps, 'step')}")
 
-    def step(self, event: "Step") -> None:
+    def step(self, event: "Step", took: float) -> None:
         self.tokens += event.tokens
-        self.seconds += time.perf_counter() - self.last
+        self.seconds += took
         for name, loss in event.losses.items():
             # a running mean: the losses of single batches vary too much to be read
             self.losses[name] = loss if name not in self.losses else 0.95 * self.losses[name] + 0.05 * loss
         losses = ", ".join(f"{name} {loss:.3f}{self.last_score(name)}" for name, loss in self.losses.items())
         speed = self.speed()
-        # shortened here, at a word: the table would shorten the bar and the times instead
-        width = max(1, self.bar.console.width - BAR_WIDTH)
-        note = textwrap.shorten(f"loss {losses}, {speed}", width, placeholder="…")
-        self.bar.update(self.training_bar, completed=event.number, note=note)
+        self.bar.update(self.training_bar, completed=event.number, note=f"loss {losses}, {speed}")
         if not self.live and event.number % max(1, event.total // 20) == 0:
-            remaining = self.seconds / (event.number - self.done_before) * (event.total - event.number)
-            note = f"loss {losses}, about {remaining:,.0f} s remaining, {speed}"
-            self.bar.console.print(f"  step {event.number:,}/{event.total:,}: {note}")
+            note = f"loss {losses}, about {self.remaining():,.0f} s remaining, {speed}"
+            self.bar.console.print(f"  step {event.number:,}/{event.total:,}: {note}", markup=False)
+
+    def remaining(self) -> float:
+        return (self.clock and self.clock.remaining()) or 0.0
 
     def speed(self) -> str:
         return f"{self.tokens / self.seconds:,.0f} tokens/s"

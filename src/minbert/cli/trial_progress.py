@@ -1,6 +1,7 @@
 """Progress of the trials of a comparison, and what happens when it is interrupted."""
 
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -10,9 +11,9 @@ import typer
 from minbert.cli.console import escape_markup, progress_bar, stderr
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress
 
-    from minbert.comparison.compare import ComparisonEvent
+    from minbert.comparison.compare import ComparisonEvent, TrialsPlanned
     from minbert.comparison.results import TrialResult
 
 
@@ -26,20 +27,26 @@ def saved_when_stopped() -> Iterator[None]:
         raise typer.Exit(code if isinstance(code, int) else 1) from None
 
 
-def watch_trials(events: "Iterable[ComparisonEvent]") -> None:
+def watch_trials(events: "Iterable[ComparisonEvent]", at_once: int) -> None:
+    """`at_once`: how many trials run at the same time."""
     with progress_bar() as bar:
-        view = TrialsView(bar)
+        view = TrialsView(bar, at_once)
         for event in events:
             view.show(event)
 
 
 class TrialsView:
-    """One bar for all trials, one for each running trial, and a line for each finished trial."""
+    """A bar for all trials with a line for each that is running, and a line for each finished trial."""
 
-    def __init__(self, bar: "Progress") -> None:
+    def __init__(self, bar: "Progress", at_once: int) -> None:
+        from minbert.comparison.remaining_trials import TrialsClock
+
         self.bar = bar
-        self.all_trials = bar.add_task("trials", total=None, note="")
-        self.running: dict[str, TaskID] = {}
+        self.clock = TrialsClock(at_once)
+        self.bar_task = bar.add_task("trials", total=None, note="", ends=None)
+        self.names: dict[str, str] = {}
+        # by key: name, steps done and all steps
+        self.running: dict[str, str] = {}
         # a log file gets an occasional line instead of a bar
         self.live = sys.stderr.isatty()
 
@@ -49,30 +56,46 @@ class TrialsView:
 
         if isinstance(event, Calibrating):
             self.sizing(f"fitting recipes to the budget: {event.done} of {event.total}")
-        elif isinstance(event, TrialsPlanned):
-            self.bar.update(self.all_trials, total=event.trials, note="")
+            return
+        if isinstance(event, TrialsPlanned):
+            self.planned(event)
         elif isinstance(event, TrialResult):
             self.finished(event)
         else:
-            if event.trial.key not in self.running:
-                name = f"{escape_markup(event.trial.label)}, seed {event.trial.recipe.seed}"
-                self.running[event.trial.key] = self.bar.add_task(name, total=event.total, note="")
-            self.bar.update(self.running[event.trial.key], completed=event.done, total=event.total)
+            self.clock.progress(event)
+            state = f"step {event.done:,} of {event.total:,}" if event.total else "loading"
+            self.running[event.trial.key] = f"{self.name(event.trial.label)}, seed {event.trial.recipe.seed}: {state}"
+        remaining = self.clock.remaining()
+        ends = None if remaining is None else time.monotonic() + remaining
+        self.bar.update(self.bar_task, note="\n".join(self.running.values()), ends=ends)
 
     def sizing(self, note: str) -> None:
-        self.bar.update(self.all_trials, note=note)
+        self.bar.update(self.bar_task, note=note)
         if not self.live:
             self.bar.console.print(f"  {note}")
 
+    def planned(self, event: "TrialsPlanned") -> None:
+        from minbert.comparison.labels import short_labels
+
+        self.names = short_labels(each.label for each in event.trials if each.label)
+        self.clock.plan(event.trials)
+        self.bar.update(self.bar_task, total=len(event.trials))
+
+    def name(self, label: str) -> str:
+        return self.names.get(label, label)
+
     def finished(self, result: "TrialResult") -> None:
-        if result.key in self.running:
-            self.bar.remove_task(self.running.pop(result.key))
-        self.bar.advance(self.all_trials)
-        self.bar.console.print(f"  {trial_line(result)}", soft_wrap=True)
+        started = self.running.pop(result.key, None) is not None
+        self.clock.finished(result)
+        self.bar.advance(self.bar_task)
+        self.bar.console.print(f"  {trial_line(result, self.name(result.label))}")
+        remaining = self.clock.remaining()
+        if not self.live and started and remaining:
+            self.bar.console.print(f"  about {remaining:,.0f} s remaining")
 
 
-def trial_line(result: "TrialResult") -> str:
-    start = f"{escape_markup(result.label)}, seed {result.seed}: "
+def trial_line(result: "TrialResult", name: str) -> str:
+    start = f"{escape_markup(name)}, seed {result.seed}: "
     if result.state != "finished" or result.overall is None:
         return f"{start}[red]{result.state}[/]: {escape_markup(result.reason)}"
     scores = "  ".join(f"{name} {next(iter(metrics.values())):.3f}" for name, metrics in result.scores.items())

@@ -151,8 +151,9 @@ def tune_and_report(
     if are_data_files(given):
         write_given_recipe(plan.recipe, out, given)
     name, jobs = engine
-    with saved_when_stopped(), closing(work.train(ENGINES[name](out, jobs))) as events:
-        watch_trials(events)
+    trained_by = ENGINES[name](out, jobs)
+    with saved_when_stopped(), closing(work.train(trained_by)) as events:
+        watch_trials(events, trained_by.at_once)
     results = work.results()
     best = work.write_best(results)
     write_tuning(results, out)

@@ -16,7 +16,7 @@ def show_tuning(results: "TuningResults", best: Path | None) -> None:
 
     console.print(setting_table(results))
     for line in failure_lines(results):
-        console.print(f"[red]no score[/]: {escape_markup(line)}", soft_wrap=True)
+        console.print(f"[red]no score[/]: {escape_markup(line)}")
     first, *others = results.decision()
     console.print(f"[bold]{escape_markup(first)}[/]")
     for line in others:

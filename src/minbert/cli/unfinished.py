@@ -17,4 +17,4 @@ def warn_if_unfinished(run: Path, missing: str = "") -> None:
     more = f" {missing}" if missing else ""
     stderr.print(f"[yellow]warning:[/] {escape_markup(run)} {what}: this is its best model so far.{more}")
     if not running:
-        stderr.print(as_typed(f"Finish it:  minbert resume {shell_path(run)}"))
+        stderr.print(as_typed(f"Finish it:  minbert resume {shell_path(run)}"), soft_wrap=True)

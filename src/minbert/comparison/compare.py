@@ -13,6 +13,7 @@ from typing import Any
 
 from minbert.comparison.budget import Budget, BudgetTooShort, shortened
 from minbert.comparison.engines import Engine, Returned, TrialProgress
+from minbert.comparison.remaining_trials import PlannedTrial
 from minbert.comparison.results import TrialResult
 from minbert.comparison.store import Store
 from minbert.comparison.transfer import LabeledRecipe
@@ -42,9 +43,9 @@ class Calibrating:
 
 @dataclass(frozen=True)
 class TrialsPlanned:
-    """The number of trials of the comparison, finished or not."""
+    """The trials of the comparison, finished or not, in the order in which they are trained."""
 
-    trials: int
+    trials: tuple[PlannedTrial, ...]
 
 
 ComparisonEvent = Calibrating | TrialsPlanned | TrialProgress | TrialResult
@@ -90,7 +91,7 @@ class Comparison:
             self.write_plan(trials, baseline)
             # an uncalibrated recipe is planned whole, and must not be taken for an earlier trial without a budget
             finished = self.finished([trial for trial in trials if trial.label not in uncalibrated])
-            yield TrialsPlanned(len(unique_trials(trials)))
+            yield TrialsPlanned(tuple(map(self.planned_trial, unique_trials(trials))))
             yield from finished.values()
             waiting = [trial for trial in unique_trials(trials) if trial.key not in finished]
             failed = (
@@ -104,6 +105,9 @@ class Comparison:
                     if isinstance(event, TrialResult):
                         self.store.put(event)
                     yield event
+
+    def planned_trial(self, trial: Trial) -> PlannedTrial:
+        return PlannedTrial(trial.label, self.recipes[trial.label].budget_fraction)
 
     def check(self) -> None:
         """Find an error in any recipe, or a missing file, before anything is trained."""

@@ -57,17 +57,17 @@ class Search:
         else:
             import_optuna()
 
-    def most_settings(self, dimensions: Sequence[Dimension]) -> int:
-        """How many settings are trained at most, counted once for each round of successive halving."""
+    def most_settings(self, dimensions: Sequence[Dimension]) -> list[float]:
+        """For each setting that is trained at most, in each round of successive halving: its part of the training."""
         count = self.trials or math.prod(len(each.values) for each in dimensions)
-        if not self.halving:
-            return count
+        rungs = rung_count(count) if self.halving else 1
         if self.trials is not None and self.sampler == "tpe":
-            return count * rung_count(count)
-        kept = [count]
-        for _ in range(rung_count(count) - 1):
-            kept.append(-(-kept[-1] // REDUCTION))
-        return sum(kept)
+            return [rung_fraction(rung, rungs) for _ in range(count) for rung in range(rungs)]
+        found = []
+        for rung in range(rungs):
+            found += [rung_fraction(rung, rungs)] * count
+            count = -(-count // REDUCTION)
+        return found
 
     def __str__(self) -> str:
         kind = "grid" if self.trials is None else f"{self.trials} samples ({self.sampler})"

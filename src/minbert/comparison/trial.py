@@ -20,9 +20,10 @@ from minbert.errors import UserError
 from minbert.files import sha256
 from minbert.runs.checkpoint import CheckpointInterval
 from minbert.runs.directory import backbone_files, comparable_config, is_locked, read_run, resolved_config
-from minbert.runs.events import Event, Started, Stopped
+from minbert.runs.events import Evaluated, Event, Started, Stopped
 from minbert.runs.fit import StopRequest
 from minbert.runs.metrics_log import last_logged_step
+from minbert.runs.remaining_time import TrainingClock
 from minbert.runs.run import resume_run, start_run
 from minbert.training.loop import Step
 
@@ -31,8 +32,8 @@ CHECKPOINT_SECONDS = 120.0
 # seconds to wait for the worker of a killed driver, which ends after its current step
 LOCK_PATIENCE = 60.0
 
-# called after each step with the steps done and all steps
-ReportProgress = Callable[[int, int], None]
+# called after each step and evaluation with the steps done, all steps, and an estimate of the remaining seconds
+ReportProgress = Callable[[int, int, float | None], None]
 
 
 @dataclass(frozen=True)
@@ -103,11 +104,7 @@ def train_trial(
         if trial_content(trial.recipe, trial.source)[: len(trial.key)] != trial.key:
             raise UserError("its data or weights have changed since the comparison was started.")
         wait_until_unlocked(run)
-        for event in trial_events(trial, run, stop_requested):
-            if isinstance(event, Started):
-                report_progress(event.done, event.steps)
-            elif isinstance(event, Step):
-                report_progress(event.number, event.total)
+        watch_trial(trial_events(trial, run, stop_requested), report_progress)
         done = read_result(comparison, trial.key, trial.label)
         assert done is not None
         return done
@@ -115,6 +112,19 @@ def train_trial(
         raise
     except Exception as wrong:  # whatever it is, only this trial fails, and the others continue
         return failed_trial(trial, comparison, failure_reason(wrong))
+
+
+def watch_trial(events: Iterator[Event], report_progress: ReportProgress) -> None:
+    started = next(events)
+    assert isinstance(started, Started)
+    clock, last = TrainingClock(started.work, started.done), time.monotonic()
+    report_progress(started.done, started.steps, None)
+    for event in events:
+        now = time.monotonic()
+        clock.observe(event, now - last)
+        last = now
+        if isinstance(event, Step | Evaluated):
+            report_progress(clock.step, started.steps, clock.remaining())
 
 
 def failed_trial(trial: Trial, comparison: Path, reason: str) -> TrialResult:

@@ -13,6 +13,7 @@ from minbert.comparison.budget import Budget
 from minbert.comparison.compare import Comparison, ComparisonEvent, TrialsPlanned
 from minbert.comparison.engines import Engine
 from minbert.comparison.fold_tasks import Fold, make_folds
+from minbert.comparison.remaining_trials import PlannedTrial
 from minbert.comparison.results import TrialResult
 from minbert.comparison.search_rounds import Round, Search
 from minbert.comparison.search_space import Candidate, Dimension, corner_candidates
@@ -78,7 +79,8 @@ class Tuning:
         plan = self.plan
         recipe = recipe_from(self.base, plan.recipe.where)
         folds = make_folds(recipe, plan.source, plan.folds, self.folder / "folds" / str(plan.folds))
-        yield TrialsPlanned(plan.search.most_settings(plan.dimensions) * plan.folds)
+        fractions = plan.search.most_settings(plan.dimensions)
+        yield TrialsPlanned(tuple(PlannedTrial(share=each) for each in fractions for _ in range(plan.folds)))
         rounds = plan.search.rounds(plan.dimensions)
         try:
             each = next(rounds)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from minbert.runs.data_findings import Finding
 from minbert.runs.outcomes import TaskOutcome
+from minbert.runs.work import PlannedWork
 from minbert.training.loop import Step
 
 Scores = dict[str, dict[str, float]]
@@ -20,6 +21,8 @@ class Started:
     steps: int
     # floating-point operations per second of a matrix product of this size on this machine
     rate: float
+    # for an estimate of the remaining time
+    work: PlannedWork
     # steps that were done before a resume
     done: int = 0
     # what the user should know about the resume

@@ -24,6 +24,7 @@ from minbert.runs.events import Event, Finished, Started, Stopped
 from minbert.runs.finish import FinalScores, finish
 from minbert.runs.fit import Fit, StopRequest
 from minbert.runs.leaked_scores import scores_without_leaks
+from minbert.runs.planned_work import plan_work
 from minbert.runs.time_plan import TimeLimit, TimePlan, plan_time
 from minbert.training.explained_choices import explain_choices, explain_chosen_lengths
 from minbert.training.prepare import Prepared, prepare
@@ -73,7 +74,7 @@ def start_run(
         directory.write_recipe(out, ready)
         files = {name: task.files for name, task in ready.tasks.items()}
         fit = Fit(ready, out, every, stop_requested, files, limit, curves)
-        started = started_event(ready, notes=budget_notes(ready, limit, whole))
+        started = started_event(ready, limit, notes=budget_notes(ready, limit, whole))
         begin = replace(started, settings=chosen_for(recipe, ready))
         yield from run_to_end(fit, about, begin, profile, controls)
 
@@ -111,7 +112,7 @@ def resume_run(
         kept = {"files": about["files"], "started": about["started"]}
         about = now | kept | {"resumed": resumed}
         write_json(out / "run.json", about)
-        yield from run_to_end(fit, about, started_event(ready, fit.loop.done, notes), profile, controls)
+        yield from run_to_end(fit, about, started_event(ready, limit, fit.loop.done, notes), profile, controls)
 
 
 def restore_newest_checkpoint(fit: Fit) -> list[str]:
@@ -206,7 +207,7 @@ def chosen_for(recipe: Recipe, ready: Prepared) -> tuple[str, ...]:
     )
 
 
-def started_event(ready: Prepared, done: int = 0, notes: tuple[str, ...] = ()) -> Started:
+def started_event(ready: Prepared, limit: TimeLimit | None, done: int = 0, notes: tuple[str, ...] = ()) -> Started:
     # rows of a test file without a label are no loss for training
     datasets = {name: (ready.train[name].dataset, ready.dev[name].dataset) for name in ready.tasks}
     config = ready.model.bert.config
@@ -218,6 +219,7 @@ def started_event(ready: Prepared, done: int = 0, notes: tuple[str, ...] = ()) -
         matmul_flops_per_second(
             config.hidden_size, config.intermediate_size, ready.model.bert.dtype, ready.model.device
         ),
+        plan_work(ready, None if limit is None else limit.plan.seconds - limit.used()),
         done,
         notes,
         skip_reasons={

@@ -15,11 +15,13 @@ Returned = TypeVar("Returned")
 
 @dataclass(frozen=True)
 class TrialProgress:
-    """Progress of a trial: steps done of all steps."""
+    """Progress of a trial: steps done of all steps; no steps while it is being loaded."""
 
     trial: Trial
     done: int
     total: int
+    # the trial's own estimate, in seconds
+    remaining: float | None = None
 
 
 # with fewer cores per trial, a second trial slows the first one down

@@ -42,6 +42,7 @@ class LocalEngine(Engine):
                 while waiting and free:
                     worker = self.start(context, waiting.pop(), free.pop())
                     running[worker.pipe] = worker
+                    yield TrialProgress(worker.trial, 0, 0)
                 for pipe in wait(list(running)):
                     # on Windows it is a PipeConnection, with the same methods
                     pipe = cast(Connection, pipe)
@@ -119,10 +120,10 @@ def run_worker(trial: Trial, comparison: Path, pipe: Connection, driver: int, sl
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop_requested.note)
 
-    def report_progress(done: int, total: int) -> None:
+    def report_progress(done: int, total: int, remaining: float | None) -> None:
         # if the driver has ended, the trial is asked to stop, and saves itself
         with suppress(OSError):
-            pipe.send((done, total))
+            pipe.send((done, total, remaining))
 
     with suppress(Stopped, OSError):
         pipe.send(train_trial(trial, comparison, report_progress, stop_requested))

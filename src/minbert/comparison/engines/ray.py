@@ -109,4 +109,4 @@ def check_reachable(address: str) -> None:
 
 
 def train_on_node(trial: Trial, comparison: Path) -> TrialResult:
-    return train_trial(trial, comparison, lambda done, total: None, StopWhenOrphaned(os.getppid()))
+    return train_trial(trial, comparison, lambda done, total, remaining: None, StopWhenOrphaned(os.getppid()))
