@@ -17,7 +17,7 @@ from minbert.inference.calibration import fit_temperature, fit_threshold, with_t
 from minbert.model.heads.linear import LinearHead
 from minbert.runs.controls import probe_predictions
 from minbert.runs.untrained import CONTROL_PLAN
-from minbert.training.auto import choose_settings, passes
+from minbert.training.auto import FEW_ROWS_PER_LABEL, choose_settings, passes, task_settings
 from minbert.training.linear_probe import PROBE_SCALE, batch_features, fit_head, set_head, set_prior
 from minbert.training.prepare import outline, prepare
 from minbert.training.probe_fit import LinearFit, fit_logistic, fit_ridge
@@ -160,6 +160,13 @@ def test_small_tasks_are_seen_more_often_and_get_their_share() -> None:
     # a task of 100 rows next to 50,000: at least one step in a hundred
     seen = {rows: passes(rows, task) * rows for rows in (100, 50_000)}
     assert seen[100] / sum(seen.values()) > 0.01
+
+
+def test_many_labels_with_few_rows_start_at_the_probe() -> None:
+    task = model_of(mood=TaskPlan()).task("mood").task
+    few = FEW_ROWS_PER_LABEL * len(task.labels) - 1
+    starts = [task_settings(task, rows, "bi_encoder")["head_init"] for rows in (few, few + 1)]
+    assert starts == ["scaled_probe", "prior"]
 
 
 def test_what_the_user_writes_wins(tiny: Path) -> None:

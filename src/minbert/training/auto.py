@@ -25,6 +25,7 @@ EVALUATIONS = 8
 # of all steps, for parts of equal length
 MOST_EXTRA = 0.02
 AUTO_PATIENCE = 5
+FEW_ROWS_PER_LABEL = 50
 SCORED_ROWS = 1000
 # the learning rate of a backbone of width 384; wider ones need smaller steps
 LEARNING_RATE, HEAD_LEARNING_RATE, WIDTH = 1.5e-4, 1e-3, 384
@@ -104,9 +105,9 @@ def natural_pairing(task: Task, config: BertConfig) -> str:
 def task_settings(task: Task, rows: int, pairing: str) -> dict[str, Any]:
     """How one task is learned."""
     settings: dict[str, Any] = {"pairing": pairing, "pooling": "mean", "batch_size": 16 if rows < 5000 else 32}
-    # a head that already fits the training rows leaves the encoder little to learn from, so labels start at a fit with
-    # small outputs or at the cosine of a pair; scores start at a fit of all features
-    settings["head_init"] = "scaled_probe" if task.kind == "classify" else "linear_probe"
+    # a head that already fits the training rows leaves the encoder little to learn from, so labels start at their
+    # frequencies or at the cosine of a pair; scores start at a fit of all features
+    settings["head_init"] = label_start(task, rows) if task.kind == "classify" else "linear_probe"
     settings["head"] = {"name": "linear", "dropout": 0.1}
     if task.paired and pairing != "cross_encoder":
         # without dropout: a dropped cosine would say that the texts are unrelated
@@ -114,6 +115,11 @@ def task_settings(task: Task, rows: int, pairing: str) -> dict[str, Any]:
         settings["head"] = {"name": "linear", "dropout": 0.0, "features": features}
         settings["head_init"] = "cosine" if task.kind == "classify" else "linear_probe"
     return settings
+
+
+def label_start(task: Task, rows: int) -> str:
+    """With few rows per label, the passes over them are too few for a head that knows nothing."""
+    return "scaled_probe" if rows < FEW_ROWS_PER_LABEL * len(task.labels) else "prior"
 
 
 def written(recipe: Recipe, name: str, setting: str) -> Any:
