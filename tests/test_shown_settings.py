@@ -78,7 +78,7 @@ def test_a_long_name_stays_whole_in_eighty_columns(
     file = write_csv(tmp_path / "x.csv", f"text,{name}", [f"A film of {i} words,{i % 2}" for i in range(40)])
     said = minbert("check", file, "--set", f"backbone={tiny}", "--label", name).out
     task = name.strip("_")
-    assert f"  task {task}\n" in said and f"{task}:\nonly 4 dev rows" in said
+    assert f"  task\n  {task}\n" in said and f"{task}:\nonly 4 dev rows" in said
 
 
 def test_check_counts_problems(minbert: Minbert, tiny: Path, tmp_path: Path) -> None:
