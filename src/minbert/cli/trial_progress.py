@@ -44,7 +44,7 @@ class TrialsView:
         self.live = sys.stderr.isatty()
 
     def show(self, event: "ComparisonEvent") -> None:
-        from minbert.comparison.compare import Calibrating, TrialsPlanned
+        from minbert.comparison.compare import Calibrating, ControlsMeasured, TrialsPlanned
         from minbert.comparison.results import TrialResult
 
         if isinstance(event, Calibrating):
@@ -53,9 +53,11 @@ class TrialsView:
             self.bar.update(self.all_trials, total=event.trials, note="")
         elif isinstance(event, TrialResult):
             self.finished(event)
+        elif isinstance(event, ControlsMeasured):
+            self.remove(event.key)
         else:
             if event.trial.key not in self.running:
-                name = f"{escape_markup(event.trial.label)}, seed {event.trial.recipe.seed}"
+                name = escape_markup(event.trial.title)
                 self.running[event.trial.key] = self.bar.add_task(name, total=event.total, note="")
             self.bar.update(self.running[event.trial.key], completed=event.done, total=event.total)
 
@@ -65,10 +67,13 @@ class TrialsView:
             self.bar.console.print(f"  {note}")
 
     def finished(self, result: "TrialResult") -> None:
-        if result.key in self.running:
-            self.bar.remove_task(self.running.pop(result.key))
+        self.remove(result.key)
         self.bar.advance(self.all_trials)
         self.bar.console.print(f"  {trial_line(result)}", soft_wrap=True)
+
+    def remove(self, key: str) -> None:
+        if key in self.running:
+            self.bar.remove_task(self.running.pop(key))
 
 
 def trial_line(result: "TrialResult") -> str:

@@ -10,6 +10,8 @@ from minbert.config.task import Task
 WHOLE = "whole recipes"
 # the measure over all tasks; the others are "task.metric"
 OVERALL = "overall"
+# scores that differ by less are equal up to rounding
+EQUAL = 1e-12
 BETTER, WORSE, NO_EVIDENCE = "better", "worse", "no evidence of a difference"
 
 
@@ -120,6 +122,31 @@ class System:
 
 
 @dataclass(frozen=True)
+class Control:
+    """Predictions that cost nothing, which a system must beat to be worth its training."""
+
+    # the constant answer, or the untrained backbone
+    kind: str
+    # the systems that it is a control of: all, unless their data, backbones or lengths differ
+    labels: tuple[str, ...]
+    # by measure
+    scores: Mapping[str, float]
+    # system: measure: that system minus this control
+    differences: Mapping[str, Mapping[str, ScoreDifference]]
+
+    def not_beaten_by(self, measure: str) -> tuple[str, ...]:
+        """The systems that are not better than this control."""
+        return tuple(label for label, each in self.on(measure).items() if each.value <= EQUAL)
+
+    def unclear_for(self, measure: str) -> tuple[str, ...]:
+        """The systems that are better, but not clearly: the corrected interval includes 0."""
+        return tuple(label for label, each in self.on(measure).items() if each.value > EQUAL and each.result != BETTER)
+
+    def on(self, measure: str) -> dict[str, ScoreDifference]:
+        return {label: by[measure] for label, by in self.differences.items() if measure in by}
+
+
+@dataclass(frozen=True)
 class Gain:
     """Joint training minus training alone, on one task, over seeds."""
 
@@ -168,6 +195,8 @@ class ComparisonResults:
     overall: Mapping[str, OverallTerm] = field(default_factory=dict)
     # sentences on what makes the trials less comparable than the tables suggest
     caveats: tuple[str, ...] = ()
+    # what every system must beat
+    controls: tuple[Control, ...] = ()
 
     @property
     def best(self) -> str:
