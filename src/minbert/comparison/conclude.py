@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from minbert.comparison.caveats import find_caveats
-from minbert.comparison.control_differences import compare_with_controls
+from minbert.comparison.control_differences import ranked_controls
 from minbert.comparison.ranking import Ranking, comparable_results, rank_systems
 from minbert.comparison.results import ComparisonResults, TrialResult
 from minbert.comparison.run_differences import PredictionsCache
@@ -37,7 +37,7 @@ def conclude(folder: Path) -> ComparisonResults:
     comparable, beside = split_comparable(results, ranking, tasks, folder)
     gains, transfers = measure_transfer(comparable, baseline, plan["tasks"], tasks, folder)
     reasons = Store(folder / "results.sqlite").results()
-    controls, unmeasured = compare_with_controls(ranking, baseline, tasks, folder, reasons)
+    controls, unmeasured = ranked_controls(ranking, baseline, tasks, folder, reasons)
     limits = {trial["label"]: (trial.get("seconds"), trial.get("steps")) for trial in plan["trials"]}
     return ComparisonResults(
         title=f"{baseline} and {len(labels) - 1} other{'s' if len(labels) != 2 else ''}",

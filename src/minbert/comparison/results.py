@@ -1,7 +1,7 @@
 """The results of a comparison as plain data: statistics fill it in, the report shows it, nothing here computes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from minbert.config.overall_terms import OverallTerm
 from minbert.config.task import Task
@@ -86,6 +86,21 @@ class ScoreDifference:
     result: str
     # seeds that both have; with one, the variation between seeds is unknown
     seeds: int
+
+    def reversed(self) -> "ScoreDifference":
+        """The baseline minus the recipe."""
+        return replace(
+            self,
+            value=-self.value,
+            low=-self.high,
+            high=-self.low,
+            corrected_low=-self.corrected_high,
+            corrected_high=-self.corrected_low,
+            effect=None if self.effect is None else -self.effect,
+            # it is about the errors of the other side
+            errors_removed=None,
+            result={BETTER: WORSE, WORSE: BETTER}.get(self.result, self.result),
+        )
 
 
 @dataclass(frozen=True)
