@@ -24,7 +24,7 @@ def not_beaten_sentences(results: ComparisonResults) -> tuple[str, ...]:
     for labels, measures, others in group_recipes(results, Control.not_beaten_by):
         verb = "does not beat" if len(labels) == 1 else "do not beat"
         subject = "No recipe beats" if is_every_recipe(labels, results) else f"{all_quoted(labels)} {verb}"
-        said.append(f"{subject} {others} in {measures}.")
+        said.append(f"{subject} {others} {measures}.")
     return tuple(said)
 
 
@@ -33,14 +33,14 @@ def unclear_sentences(results: ComparisonResults) -> tuple[str, ...]:
     for labels, measures, others in group_recipes(results, Control.unclear_for):
         verb = "is not clearly" if len(labels) == 1 else "are not clearly"
         subject = "No recipe is clearly" if is_every_recipe(labels, results) else f"{all_quoted(labels)} {verb}"
-        said.append(f"{subject} better than {others} in {measures} (the corrected interval includes 0).")
+        said.append(f"{subject} better than {others} {measures} (the corrected interval includes 0).")
     return tuple(said)
 
 
 def group_recipes(
     results: ComparisonResults, concerned: Callable[[Control, str], tuple[str, ...]]
 ) -> list[tuple[tuple[str, ...], str, str]]:
-    """(recipes, measures, controls) of each sentence. `concerned`: the recipes, for a control and a measure."""
+    """(recipes, "in measures", controls) of each sentence. `concerned`: the recipes, for a control and a measure."""
     measures: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for kind in dict.fromkeys(each.kind for each in results.controls):
         for measure in measures_in_order(results):
@@ -52,7 +52,13 @@ def group_recipes(
     kinds: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for (kind, labels), found in measures.items():
         kinds.setdefault((labels, tuple(found)), []).append(kind)
-    return [(labels, join_names(found, most=len(found)), " or ".join(each)) for (labels, found), each in kinds.items()]
+    return [(labels, in_measures(found, results), " or ".join(each)) for (labels, found), each in kinds.items()]
+
+
+def in_measures(names: Sequence[str], results: ComparisonResults) -> str:
+    if 1 < len(names) == len(measures_in_order(results)):
+        return "on any measure"
+    return f"in {join_names(names, most=len(names))}"
 
 
 def is_every_recipe(labels: Sequence[str], results: ComparisonResults) -> bool:
