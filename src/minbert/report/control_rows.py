@@ -33,7 +33,7 @@ def control_system(control: Control, results: ComparisonResults) -> System:
     )
 
 
-def control_table(results: ComparisonResults) -> Table:
+def against_controls_table(results: ComparisonResults) -> Table:
     """Each recipe minus each of its controls."""
     columns = (
         Column("Recipe", False),

@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 from minbert.comparison.results import ComparisonResults, ScoreDifference, Summary, System
 from minbert.report.blocks import Block, Cell, Column, Option, Section, Table, choice_of
-from minbert.report.control_rows import control_systems, control_table
+from minbert.report.control_rows import control_systems, against_controls_table
 from minbert.report.number_format import (
     NO_VALUE,
     byte_size,
@@ -38,7 +38,7 @@ def ranking_section(results: ComparisonResults, colors: dict[str, str]) -> Secti
     options = (Option((measure_table(results, name, colors),), name, measure_name(name)) for name in measures)
     blocks: list[Block] = [overview_table(results, colors)] if len(measures) > 1 else []
     blocks += [*choice_of("measure", "Measure", options), difference_table(results)]
-    blocks += [control_table(results)] if results.controls else []
+    blocks += [against_controls_table(results)] if results.controls else []
     known = any(each.summaries for each in results.systems)
     hint = "Click a column to sort."
     return Section("results", "Results", "Results", lead, tuple(blocks) if known else (), hint)
