@@ -129,8 +129,8 @@ def read_scores(
         try:
             read = cache.read(group.id, task)
         except UserError as wrong:
-            damaged = wrong.problem if (cache.folder / place).is_dir() else NOT_MEASURED
-            yield group.kind, task, failed[place].reason if place in failed else damaged
+            absent = failed[place].reason if place in failed else NOT_MEASURED
+            yield group.kind, task, wrong.problem if (cache.folder / place).is_dir() else absent
         else:
             group.scores[task] = score(read.task, read.values, read.labels)
 

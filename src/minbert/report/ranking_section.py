@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 from minbert.comparison.results import ComparisonResults, ScoreDifference, Summary, System
 from minbert.report.blocks import Block, Cell, Column, Option, Section, Table, choice_of
-from minbert.report.control_rows import control_systems, against_controls_table
+from minbert.report.control_rows import against_controls_table, control_systems
 from minbert.report.number_format import (
     NO_VALUE,
     byte_size,
