@@ -31,6 +31,7 @@ def compared(home: Path, tiny: Path, minbert: Minbert) -> Path:
         said = minbert("compare", "demo", home / "fast.toml", *words)
         assert said.code == 0, said.err
         assert "no evidence of a difference" in said.out
+        assert re.search("^untrained backbone ( +[01][.][0-9]{3}){4}$", said.out, re.MULTILINE), said.out
         assert f"{out / 'report.html'}" in said.out.replace("\n", "")
     return out
 
@@ -64,7 +65,8 @@ def test_a_comparison_finds_what_its_runs_say(compared: Path, home: Path) -> Non
 def test_the_numbers_are_also_plain(compared: Path) -> None:
     with (compared / "results.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == 2 * 4
+    # two recipes and two controls
+    assert len(rows) == 4 * 4
     text = (compared / "report.md").read_text(encoding="utf-8")
     assert "no evidence of a difference" in text
     assert "minbert compare demo" in text

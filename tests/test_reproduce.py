@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 import shutil
 import types
 from dataclasses import replace
@@ -267,6 +268,11 @@ def test_a_row_composed_of_anothers_models_needs_no_training(
     for row in ("d4", "d4t"):
         assert f"| {scores['d4-sst']:.3f} |" in lines[row] and f"| {scores['d4-sts']:.3f} |" in lines[row]
     assert "test" in lines["d4t"] and "models of d4" in lines["d4t"]
+    # half of the pairs are duplicates, and a constant correlates with nothing
+    assert re.search(r"\| 0\.\d{3} \| 0\.500 \| 0\.000 \| 0\.\d{3} \|", lines["constant answer"])
+    notes = [line for line in said.out.splitlines() if line.startswith("d4: ")]
+    assert "not clearly better than the" in notes[0] or "does not beat the" in notes[0]
+    assert "untrained backbone" in said.out and "untrained backbone" in lines
 
 
 def test_mistakes_are_told_before_anything_is_trained(minbert: Minbert, tmp_path: Path) -> None:

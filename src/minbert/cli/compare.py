@@ -61,7 +61,8 @@ def compare(
     interruption; with more recipes or seeds it trains only the new trials. If a trial fails, the others continue.
 
     Recipes are tested against the baseline on the same dev rows, over seeds and rows, with p-values corrected for the
-    number of tests. OUT gets report.html, report.md, results.csv and results.sqlite.
+    number of tests. Recipes that do not beat the constant answer or the untrained backbone are named. OUT gets
+    report.html, report.md, results.csv and results.sqlite.
 
     Example: minbert compare baseline papers/c-pals/pals-annealed --seeds 5 --budget 10m --data-root data --out cmp
     """

@@ -17,6 +17,7 @@ def show_comparison(full: "ComparisonResults") -> None:
 
     results = with_short_labels(full)
     console.print(system_table(results))
+    show_control_sentences(results)
     for system in results.systems:
         for line in (*difference_lines(system), *missing_lines(system)):
             console.print(line)
@@ -39,7 +40,9 @@ def show_comparison(full: "ComparisonResults") -> None:
 
 
 def system_table(results: "ComparisonResults") -> "Table":
-    """Best first: the main metric of each task, training time in seconds, and trainable parameters."""
+    """Best first, then the controls: the main metric of each task, training time in seconds, trainable parameters."""
+    from minbert.report.control_sentences import control_name
+
     short = {measure: measure.rpartition(".")[0] or measure for measure in results.measures}
     numbers = (*short.values(), "seconds", "trainable")
     made = text_table("recipe", *numbers, right=numbers)
@@ -47,7 +50,21 @@ def system_table(results: "ComparisonResults") -> "Table":
         cost = system.cost
         costs = ["", ""] if cost is None else [f"{cost.seconds:,.0f}", f"{cost.trainable / 1e6:.1f}M"]
         made.add_row(escape_markup(system.label), *(mean_and_deviation(system, measure) for measure in short), *costs)
+    for control in results.controls:
+        scores = (f"{control.scores[name]:.3f}" if name in control.scores else "" for name in short)
+        made.add_row(escape_markup(control_name(control, results)), *scores, "", "")
     return made
+
+
+def show_control_sentences(results: "ComparisonResults") -> None:
+    """Which recipes do not beat their controls, in red; those that do not clearly do so, in yellow."""
+    from minbert.report.control_sentences import control_sentences, not_beaten_sentences, unclear_sentences
+
+    styles = dict.fromkeys(not_beaten_sentences(results), "bold red") | dict.fromkeys(
+        unclear_sentences(results), "yellow"
+    )
+    for sentence in control_sentences(results):
+        console.print(escape_markup(sentence), style=styles.get(sentence), soft_wrap=True)
 
 
 def mean_and_deviation(system: "System", measure: str) -> str:

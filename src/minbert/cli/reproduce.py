@@ -59,6 +59,7 @@ def reproduce(
     from minbert.comparison.engines.local import LocalEngine
     from minbert.comparison.published import choose_rows, read_published
     from minbert.comparison.reproduce import Reproduction, ReproductionSettings
+    from minbert.comparison.reproduction_controls import outcomes_with_controls
     from minbert.data.source import DataSource
 
     letters = list(read_published()) if which == "all" else [which]
@@ -71,7 +72,9 @@ def reproduce(
     engine = LocalEngine(out, jobs)
     with saved_when_stopped(), closing(work.train(engine)) as events:
         watch_trials(with_report(work, events, file), engine.at_once)
-    show_outcomes(work.outcomes(), file)
+    outcomes = outcomes_with_controls(work)
+    write_reproduction_report(work, outcomes, file)
+    show_outcomes(outcomes, file)
 
 
 def with_report(work: "Reproduction", events: "Iterable[ComparisonEvent]", file: Path) -> "Iterator[ComparisonEvent]":
@@ -80,12 +83,11 @@ def with_report(work: "Reproduction", events: "Iterable[ComparisonEvent]", file:
 
     for event in events:
         if isinstance(event, TrialResult):
-            write_reproduction_report(work, file)
+            write_reproduction_report(work, work.outcomes(), file)
         yield event
-    write_reproduction_report(work, file)
 
 
-def write_reproduction_report(work: "Reproduction", file: Path) -> None:
+def write_reproduction_report(work: "Reproduction", outcomes: "Sequence[RowOutcome]", file: Path) -> None:
     from minbert.comparison.published import REPORT_OVERALL
     from minbert.comparison.reproduce import reproduction_markdown
     from minbert.data.overall_score import describe_overall
@@ -98,7 +100,7 @@ def write_reproduction_report(work: "Reproduction", file: Path) -> None:
         f'{describe_overall(REPORT_OVERALL)}; "printed" is the overall score printed in the report.'
     )
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(reproduction_markdown(work.outcomes(), "Published and measured", about), encoding="utf-8")
+    file.write_text(reproduction_markdown(outcomes, "Published and measured", about), encoding="utf-8")
 
 
 def show_outcomes(outcomes: "Sequence[RowOutcome]", file: Path) -> None:

@@ -51,7 +51,7 @@ class TrialsView:
         self.live = sys.stderr.isatty()
 
     def show(self, event: "ComparisonEvent") -> None:
-        from minbert.comparison.compare import Calibrating, TrialsPlanned
+        from minbert.comparison.compare import Calibrating, ControlsMeasured, TrialsPlanned
         from minbert.comparison.results import TrialResult
 
         if isinstance(event, Calibrating):
@@ -61,10 +61,13 @@ class TrialsView:
             self.planned(event)
         elif isinstance(event, TrialResult):
             self.finished(event)
+        elif isinstance(event, ControlsMeasured):
+            self.remove(event.key)
+            self.clock.stopped(event.key)
         else:
             self.clock.progress(event)
             state = f"step {event.done:,} of {event.total:,}" if event.total else "loading"
-            self.running[event.trial.key] = f"{self.name(event.trial.label)}, seed {event.trial.recipe.seed}: {state}"
+            self.running[event.trial.key] = f"{event.trial.title(self.name(event.trial.label))}: {state}"
         remaining = self.clock.remaining()
         ends = None if remaining is None else time.monotonic() + remaining
         self.bar.update(self.bar_task, note="\n".join(self.running.values()), ends=ends)
@@ -85,13 +88,17 @@ class TrialsView:
         return self.names.get(label, label)
 
     def finished(self, result: "TrialResult") -> None:
-        started = self.running.pop(result.key, None) is not None
+        started = self.remove(result.key)
         self.clock.finished(result)
         self.bar.advance(self.bar_task)
         self.bar.console.print(f"  {trial_line(result, self.name(result.label))}")
         remaining = self.clock.remaining()
         if not self.live and started and remaining:
             self.bar.console.print(f"  about {remaining:,.0f} s remaining")
+
+    def remove(self, key: str) -> bool:
+        """Whether it was running."""
+        return self.running.pop(key, None) is not None
 
 
 def trial_line(result: "TrialResult", name: str) -> str:

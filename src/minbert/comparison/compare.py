@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from minbert.comparison.budget import Budget, BudgetTooShort, shortened
+from minbert.comparison.controls import control_trials, missing_places
 from minbert.comparison.engines import Engine, Returned, TrialProgress
 from minbert.comparison.remaining_trials import PlannedTrial
 from minbert.comparison.results import TrialResult
@@ -48,11 +49,21 @@ class TrialsPlanned:
     trials: tuple[PlannedTrial, ...]
 
 
-ComparisonEvent = Calibrating | TrialsPlanned | TrialProgress | TrialResult
+@dataclass(frozen=True)
+class ControlsMeasured:
+    """A process that computed controls has ended: its trial's key."""
+
+    key: str
+
+
+ComparisonEvent = Calibrating | TrialsPlanned | TrialProgress | TrialResult | ControlsMeasured
 
 
 class Comparison:
     """The folder of a comparison: its trials, their results, and the plan of the last command."""
+
+    # whether the constant answer and the untrained backbone are measured beside the trials
+    has_controls = True
 
     def __init__(
         self,
@@ -104,6 +115,26 @@ class Comparison:
                 for event in chain(failed, running):
                     if isinstance(event, TrialResult):
                         self.store.put(event)
+                    yield event
+            if self.has_controls:
+                yield from self.measure_controls(engine, trials)
+
+    def measure_controls(
+        self, engine: Engine, trials: Sequence[Trial]
+    ) -> Generator[TrialProgress | ControlsMeasured, None, None]:
+        """Compute the controls of the finished trials that are not known; what fails is recorded."""
+        compared = unique_trials([trial for trial in trials if trial.label in self.compared])
+        finished = self.finished(compared)
+        waiting = control_trials(self.folder, [trial for trial in compared if trial.key in finished])
+        wanted = {each.key: [*each.wanted.values()] for each in waiting}
+        with closing(engine.run(waiting)) as running:
+            for event in running:
+                if isinstance(event, TrialResult):
+                    for places in wanted[event.key]:
+                        for place in missing_places(self.folder, places).values():
+                            self.store.put(replace(event, key=place))
+                    yield ControlsMeasured(event.key)
+                else:
                     yield event
 
     def planned_trial(self, trial: Trial) -> PlannedTrial:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from minbert.comparison.caveats import find_caveats
+from minbert.comparison.control_differences import ranked_controls
 from minbert.comparison.ranking import Ranking, comparable_results, rank_systems
 from minbert.comparison.results import ComparisonResults, TrialResult
 from minbert.comparison.run_differences import PredictionsCache
@@ -35,6 +36,8 @@ def conclude(folder: Path) -> ComparisonResults:
     ranking = rank_systems(competing, labels, baseline, tasks, folder, declared_overall(about["folder"]))
     comparable, beside = split_comparable(results, ranking, tasks, folder)
     gains, transfers = measure_transfer(comparable, baseline, plan["tasks"], tasks, folder)
+    reasons = Store(folder / "results.sqlite").results()
+    controls, unmeasured = ranked_controls(ranking, baseline, tasks, folder, reasons)
     limits = {trial["label"]: (trial.get("seconds"), trial.get("steps")) for trial in plan["trials"]}
     return ComparisonResults(
         title=f"{baseline} and {len(labels) - 1} other{'s' if len(labels) != 2 else ''}",
@@ -54,7 +57,8 @@ def conclude(folder: Path) -> ComparisonResults:
         transfers=transfers,
         beside=beside,
         overall=ranking.overall,
-        caveats=find_caveats(comparable, limits, folder, [baseline, *labels]),
+        caveats=(*find_caveats(comparable, limits, folder, [baseline, *labels]), *unmeasured),
+        controls=controls,
     )
 
 

@@ -99,6 +99,10 @@ class TrialsClock:
             trial.loading, trial.done_before = now - trial.began, event.done / event.total
         trial.reported, trial.remaining = now, event.remaining
 
+    def stopped(self, key: str) -> None:
+        """What ran under this key was no trial."""
+        self.running.pop(key, None)
+
     def finished(self, result: TrialResult) -> None:
         trial = self.running.pop(result.key, None)
         planned = self.take(result.label) if trial is None else trial.planned

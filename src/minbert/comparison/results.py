@@ -1,7 +1,7 @@
 """The results of a comparison as plain data: statistics fill it in, the report shows it, nothing here computes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from minbert.config.overall_terms import OverallTerm
 from minbert.config.task import Task
@@ -10,6 +10,8 @@ from minbert.config.task import Task
 WHOLE = "whole recipes"
 # the measure over all tasks; the others are "task.metric"
 OVERALL = "overall"
+# scores that differ by less are equal up to rounding
+EQUAL = 1e-12
 BETTER, WORSE, NO_EVIDENCE = "better", "worse", "no evidence of a difference"
 
 
@@ -85,6 +87,21 @@ class ScoreDifference:
     # seeds that both have; with one, the variation between seeds is unknown
     seeds: int
 
+    def reversed(self) -> "ScoreDifference":
+        """The baseline minus the recipe."""
+        return replace(
+            self,
+            value=-self.value,
+            low=-self.high,
+            high=-self.low,
+            corrected_low=-self.corrected_high,
+            corrected_high=-self.corrected_low,
+            effect=None if self.effect is None else -self.effect,
+            # it is about the errors of the other side
+            errors_removed=None,
+            result={BETTER: WORSE, WORSE: BETTER}.get(self.result, self.result),
+        )
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -117,6 +134,31 @@ class System:
     cosines: Mapping[tuple[str, str], Curve]
     # seed: folder of the run, relative to the comparison's
     runs: Mapping[int, str]
+
+
+@dataclass(frozen=True)
+class Control:
+    """Predictions that cost nothing, which a system must beat to be worth its training."""
+
+    # the constant answer, or the untrained backbone
+    kind: str
+    # the systems that it is a control of: all, unless their data, backbones or lengths differ
+    labels: tuple[str, ...]
+    # by measure
+    scores: Mapping[str, float]
+    # system: measure: that system minus this control
+    differences: Mapping[str, Mapping[str, ScoreDifference]]
+
+    def not_beaten_by(self, measure: str) -> tuple[str, ...]:
+        """The systems that are not better than this control."""
+        return tuple(label for label, each in self.on(measure).items() if each.value <= EQUAL)
+
+    def unclear_for(self, measure: str) -> tuple[str, ...]:
+        """The systems that are better, but not clearly: the corrected interval includes 0."""
+        return tuple(label for label, each in self.on(measure).items() if each.value > EQUAL and each.result != BETTER)
+
+    def on(self, measure: str) -> dict[str, ScoreDifference]:
+        return {label: by[measure] for label, by in self.differences.items() if measure in by}
 
 
 @dataclass(frozen=True)
@@ -168,6 +210,8 @@ class ComparisonResults:
     overall: Mapping[str, OverallTerm] = field(default_factory=dict)
     # sentences on what makes the trials less comparable than the tables suggest
     caveats: tuple[str, ...] = ()
+    # what every system must beat
+    controls: tuple[Control, ...] = ()
 
     @property
     def best(self) -> str:

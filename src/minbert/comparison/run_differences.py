@@ -47,17 +47,23 @@ class Question:
 class PredictionsCache:
     """The predictions of runs for the same dev rows; each file is read once, and only one run's texts are kept."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, places: Mapping[tuple[str, str], str] = MappingProxyType({})) -> None:
+        """`places`: (run, task): the folder of these predictions, where it is not the run's."""
         self.folder = folder
+        self.places = places
         self.first: dict[str, tuple[str, DevPredictions]] = {}
         self.known: dict[tuple[str, str], DevPredictions] = {}
 
-    def of(self, run: str, task: str, metric: str) -> Array:
+    def read(self, run: str, task: str) -> DevPredictions:
+        """Without the texts."""
         if (run, task) not in self.known:
-            read = read_dev_predictions(self.folder / run, task)
+            read = read_dev_predictions(self.folder / self.places.get((run, task), run), task)
             check_same_dev_rows(task, *self.first.setdefault(task, (run, read)), run, read)
             self.known[run, task] = replace(read, ids=[], texts=())
-        return self.known[run, task].for_metric(metric)
+        return self.known[run, task]
+
+    def of(self, run: str, task: str, metric: str) -> Array:
+        return self.read(run, task).for_metric(metric)
 
     def labels(self, task: str) -> Array:
         return self.first[task][1].labels

@@ -125,6 +125,13 @@ class Evidence:
     p_rows: float
     effect: float | None
     errors_removed: float | None
+    # whether the right side is the same for every seed, because nothing of it is trained
+    fixed: bool = False
+
+    @property
+    def varying(self) -> tuple[tuple[float, ...], ...]:
+        """The sides that another seed would change."""
+        return (self.left,) if self.fixed else (self.left, self.right)
 
     @property
     def seeds(self) -> int:
@@ -165,8 +172,8 @@ class PooledVariance:
     seeds: int
 
     def uncertainty(self, found: Evidence) -> Uncertainty:
-        """What is not known about a difference: the larger of own and pooled variance of both systems."""
-        each = [max(self.value, own_variance(side)) for side in (found.left, found.right)]
+        """What is not known about a difference: the larger of own and pooled variance of each system."""
+        each = [max(self.value, own_variance(side)) for side in found.varying]
         return Uncertainty(max(sum(each) / found.seeds, found.own), self.freedom, found.rows)
 
 
@@ -176,7 +183,7 @@ def own_variance(scores: Sequence[float]) -> float:
 
 def pool_variance(found: Sequence[Evidence]) -> PooledVariance:
     """Of differences on one measure. A system that is part of several differences, as the baseline is, counts once."""
-    systems = list(dict.fromkeys(side for each in found for side in (each.left, each.right)))
+    systems = list(dict.fromkeys(side for each in found for side in each.varying))
     freedom = sum(len(side) - 1 for side in systems)
     total = sum(own_variance(side) * (len(side) - 1) for side in systems)
     value = total / freedom if freedom else 0.0
@@ -235,8 +242,8 @@ def smallest_effect(found: Sequence[Evidence], tests: int) -> float:
     """The minimum detectable effect on a measure, at the level of Holm's first step (Card et al. 2020)."""
     pool = pool_variance(found)
     rows, own = (float(np.mean([getattr(each, name) for each in found])) for name in ("rows", "own"))
-    level = SIGNIFICANCE_LEVEL / tests
-    return minimum_detectable_effect(pool.value, pool.systems, pool.seeds, rows, own, level, POWER)
+    level, sides = SIGNIFICANCE_LEVEL / tests, max(len(each.varying) for each in found)
+    return minimum_detectable_effect(pool.value, (sides, pool.systems), pool.seeds, rows, own, level, POWER)
 
 
 def holm_correction(p: Sequence[float]) -> list[float]:

@@ -48,8 +48,16 @@ class Trial:
     # the command line of the comparison, for run.json; not part of the key either
     command: str = ""
 
+    def title(self, name: str) -> str:
+        """What is running. `name`: of the recipe."""
+        return f"{name}, seed {self.recipe.seed}"
+
     def folder(self, comparison: Path) -> Path:
         return trial_folder(comparison, self.key)
+
+    def train(self, comparison: Path, report_progress: ReportProgress, stop_requested: StopRequest) -> TrialResult:
+        """Called by an engine, in a process of its own."""
+        return train_trial(self, comparison, report_progress, stop_requested)
 
 
 def make_trial(label: str, recipe: Recipe, source: DataSource = DEFAULT_SOURCE, command: str = "") -> Trial:

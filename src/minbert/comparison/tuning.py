@@ -173,6 +173,8 @@ class Tuning:
 class FoldTrials(Comparison):
     """The trials of one round: a comparison without a report of its own."""
 
+    has_controls = False
+
     def __init__(self, *given: object, **named: object) -> None:
         super().__init__(*given, **named)  # type: ignore[arg-type]
         self.keys: dict[str, str] = {}

@@ -82,23 +82,24 @@ def critical_values(seeds_X: Array, freedom: int, rows: float, level: float) -> 
 
 
 def minimum_detectable_effect(
-    variance: float, systems: int, seeds: int, rows: float, own: float, level: float, power: float
+    variance: float, systems: tuple[int, int], seeds: int, rows: float, own: float, level: float, power: float
 ) -> float:
-    """The true difference between two of the systems that is found with this power at this level.
+    """The true difference that is found with this power at this level.
 
+    `systems`: how many of the difference vary over seeds, two or one, and how many the variance is pooled over;
     `variance`: of one system's score over seeds; `rows`, `own`: as in `Evidence`. The estimates that the test uses are
     drawn from their distribution: each system's own variance, and the one pooled over all.
     """
     if seeds < 2:
         estimates_D, freedom, true = np.array([own]), 0, own
     else:
-        draw, each = np.random.default_rng(0), seeds - 1
-        two_2D = draw.chisquare(each, (2, DRAWS))
-        others_D = draw.chisquare((systems - 2) * each, DRAWS) if systems > 2 else 0.0
-        freedom = systems * each
-        pooled_D = (two_2D.sum(0) + others_D) / freedom
-        estimates_D = variance * np.maximum(two_2D / each, pooled_D).sum(0) / seeds
-        estimates_D, true = np.maximum(estimates_D, own), max(2 * variance / seeds, own)
+        draw, each, (sides, pooled) = np.random.default_rng(0), seeds - 1, systems
+        sides_SD = draw.chisquare(each, (sides, DRAWS))
+        others_D = draw.chisquare((pooled - sides) * each, DRAWS) if pooled > sides else 0.0
+        freedom = pooled * each
+        pooled_D = (sides_SD.sum(0) + others_D) / freedom
+        estimates_D = variance * np.maximum(sides_SD / each, pooled_D).sum(0) / seeds
+        estimates_D, true = np.maximum(estimates_D, own), max(sides * variance / seeds, own)
     if not true + rows:
         return 0.0
     critical_D = critical_values(estimates_D, freedom, rows, level)

@@ -27,6 +27,8 @@ from minbert.report.blocks import (
 from minbert.report.charts.forest_plot import ForestRow, forest_plot
 from minbert.report.charts.line_chart import Series, line_chart
 from minbert.report.charts.strip_plot import StripRow, strip_plot
+from minbert.report.control_rows import FOREST_CAPTION, control_systems
+from minbert.report.control_sentences import control_sentences
 from minbert.report.cost_section import cost_section
 from minbert.report.method_section import method_section
 from minbert.report.ranking_section import ranking_section, training_run_table
@@ -59,7 +61,7 @@ def comparison_page(results: ComparisonResults) -> Page:
     return Page(
         kind="Comparison",
         title=results.title,
-        headline=(*comparison_headline(results), *cautions(results)),
+        headline=(*comparison_headline(results), *cautions(results), *control_sentences(results)),
         facts=comparison_facts(results),
         notices=comparison_notices(results),
         sections=tuple(section for section in sections if section.blocks),
@@ -129,10 +131,11 @@ def difference_section(results: ComparisonResults) -> Section:
         "evidence of a difference. The shaded band is the minimum detectable effect: this comparison would detect a "
         "true difference at its edge about four times in five, and smaller ones less often. The result of filled dots "
         "is better or worse; for hollow dots there is no evidence of a difference."
-    )
+    ) + (FOREST_CAPTION if results.controls else "")
 
     def figure(measure: str) -> Figure | None:
-        found = [(each.label, each.differences.get(measure)) for each in results.systems]
+        shown = (*results.systems, *control_systems(results))
+        found = [(each.label, each.differences.get(measure)) for each in shown]
         rows = [ForestRow(label, d) for label, d in found if d and math.isfinite(d.low) and math.isfinite(d.high)]
         title, decimals = f"difference in {measure_name(measure)}", measure_decimals(results, measure)
         if not rows:

@@ -5,6 +5,7 @@ from dataclasses import fields
 
 from minbert.comparison.results import ComparisonResults, Curve, ScoreDifference, TrialCost
 from minbert.inference.formats import SeparatedFormat
+from minbert.report.control_rows import control_result, control_systems
 
 CsvRows = list[Sequence[object]]
 SUMMARY_COLUMNS = ("mean", "sd", "low", "high")
@@ -17,6 +18,7 @@ COST_NAMES = {"total": "parameters", "trainable": "trainable_parameters"}
 def comparison_tables(results: ComparisonResults) -> dict[str, CsvRows]:
     found = {
         "results.csv": system_rows(results),
+        "tables/controls.csv": control_rows(results),
         "tables/seeds.csv": seed_rows(results),
         "tables/changes.csv": change_rows(results),
         "tables/curves.csv": curve_rows(results),
@@ -29,11 +31,11 @@ def comparison_tables(results: ComparisonResults) -> dict[str, CsvRows]:
 
 
 def system_rows(results: ComparisonResults) -> CsvRows:
-    """One row per system and measure."""
+    """One row per system and measure, and per control and measure."""
     costs = tuple(COST_NAMES.get(column, column) for column in COST_FIELDS)
     differences = prefixed("difference", DIFFERENCE_COLUMNS)
     rows: CsvRows = [("recipe", "measure", "baseline", "seeds", *SUMMARY_COLUMNS, *differences, *costs)]
-    for each in results.systems:
+    for each in (*results.systems, *control_systems(results)):
         for measure in results.measures:
             summary = each.summaries.get(measure)
             rows.append(
@@ -47,6 +49,18 @@ def system_rows(results: ComparisonResults) -> CsvRows:
                     *field_values(each.cost, COST_FIELDS),
                 )
             )
+    return rows
+
+
+def control_rows(results: ComparisonResults) -> CsvRows:
+    """One row per system, control and measure: the system minus the control."""
+    names = [name for name in DIFFERENCE_COLUMNS if name != "result"]
+    rows: CsvRows = [("recipe", "control", "measure", "control_score", *prefixed("difference", names), "result")]
+    for control in results.controls:
+        for label, by in control.differences.items():
+            for measure, difference in by.items():
+                start = (label, control.kind.removeprefix("the "), measure, control.scores[measure])
+                rows.append((*start, *field_values(difference, names), control_result(control, label, measure)))
     return rows
 
 

@@ -5,6 +5,7 @@ from minbert.config.overall_terms import overall_terms
 from minbert.data.overall_score import describe_overall
 from minbert.plural import plural
 from minbert.report.blocks import Facts, Section
+from minbert.report.control_sentences import controls_text
 from minbert.report.number_format import fixed
 from minbert.report.sentences import (
     fewest_shared_seeds,
@@ -24,6 +25,7 @@ def method_section(results: ComparisonResults) -> Section:
         ("Differences", differences_text(results)),
         ("Results", results_text(results)),
         ("Minimum detectable effect", detectable_text(results)),
+        ("Controls", controls_text(results)),
         (
             "Cost",
             "All costs are means over seeds. Training time excludes reading the data and evaluation. Memory is the "

@@ -4,6 +4,7 @@ from urllib.parse import quote
 
 from minbert.comparison.results import ComparisonResults, ScoreDifference, Summary, System
 from minbert.report.blocks import Block, Cell, Column, Option, Section, Table, choice_of
+from minbert.report.control_rows import against_controls_table, control_systems
 from minbert.report.number_format import (
     NO_VALUE,
     byte_size,
@@ -37,6 +38,7 @@ def ranking_section(results: ComparisonResults, colors: dict[str, str]) -> Secti
     options = (Option((measure_table(results, name, colors),), name, measure_name(name)) for name in measures)
     blocks: list[Block] = [overview_table(results, colors)] if len(measures) > 1 else []
     blocks += [*choice_of("measure", "Measure", options), difference_table(results)]
+    blocks += [against_controls_table(results)] if results.controls else []
     known = any(each.summaries for each in results.systems)
     hint = "Click a column to sort."
     return Section("results", "Results", "Results", lead, tuple(blocks) if known else (), hint)
@@ -50,7 +52,7 @@ def overview_table(results: ComparisonResults, colors: dict[str, str]) -> Table:
     )
     rows = tuple(
         (system_cell(each, results, colors), *(overview_cell(each, measure, results) for measure in measures))
-        for each in results.systems
+        for each in (*results.systems, *control_systems(results))
     )
     return Table("All measures", columns, rows)
 
@@ -63,7 +65,7 @@ def system_cell(each: System, results: ComparisonResults, colors: dict[str, str]
     note = each.about
     if each.label == results.baseline != "baseline":
         note = f"the baseline: {note}" if note else "the baseline"
-    return Cell(each.label, each.label, note=note, color=colors[each.label])
+    return Cell(each.label, each.label, note=note, color=colors.get(each.label, ""))
 
 
 def overview_cell(each: System, measure: str, results: ComparisonResults) -> Cell:
@@ -99,7 +101,7 @@ def measure_table(results: ComparisonResults, measure: str, colors: dict[str, st
         Column("Memory", about="peak memory of the process"),
         Column("Size", about="of the saved model"),
     )
-    found = [each for each in results.systems if measure in each.summaries]
+    found = [each for each in (*results.systems, *control_systems(results)) if measure in each.summaries]
     found.sort(key=lambda each: each.summaries[measure].mean, reverse=higher_is_better(measure))
     rest = [each for each in results.systems if measure not in each.summaries]
     rows = tuple(

@@ -21,10 +21,10 @@ RESULT_TONES = {BETTER: "better", WORSE: "worse"}
 MOST_NAMES = 4
 
 
-def join_names(names: Sequence[str], last: str = "and") -> str:
+def join_names(names: Sequence[str], last: str = "and", most: int = MOST_NAMES) -> str:
     """a, b and c; a long list names the first few."""
-    if len(names) > MOST_NAMES + 1:
-        names = [*names[:MOST_NAMES], f"{len(names) - MOST_NAMES} others"]
+    if len(names) > most + 1:
+        names = [*names[:most], f"{len(names) - most} others"]
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} {last} {names[-1]}"

@@ -25,8 +25,11 @@ def constant_answer(task: Task, labels_N: Array) -> ConstantAnswer:
 def constant_scores(task: Task, answer: ConstantAnswer, labels_N: Array) -> dict[str, float]:
     """All metrics of the same answer for every row: the mean, or the most frequent label with these frequencies."""
     # a threshold belongs to a model's probabilities
-    task = task.with_threshold(None)
+    return score(task.with_threshold(None), constant_predictions(task, answer, len(labels_N)), labels_N)
+
+
+def constant_predictions(task: Task, answer: ConstantAnswer, rows: int) -> Array:
+    """The same for every row: the frequencies of the labels N x C, or the mean score N."""
     if isinstance(answer, dict):
-        frequency_C = np.array([answer.get(label, 0.0) for label in task.label_texts])
-        return score(task, np.tile(frequency_C, (len(labels_N), 1)), labels_N)
-    return score(task, np.full(len(labels_N), answer), labels_N)
+        return np.tile(np.array([answer.get(label, 0.0) for label in task.label_texts]), (rows, 1))
+    return np.full(rows, answer)

@@ -13,10 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from minbert.config.task import Task
+from minbert.data.dataset import Dataset
 from minbert.data.leaks import SplitLeaks
 from minbert.data.metrics import Array, score
+from minbert.data.tokenizer import Tokenizer
 from minbert.inference.loop import encode_for_task
 from minbert.model.heads.linear import LinearHead
+from minbert.model.multitask import Model
 from minbert.runs.constants import ConstantAnswer, constant_answer, constant_scores
 from minbert.runs.untrained import probe_model
 from minbert.training.linear_probe import fit_labels, head_features, probe_sample
@@ -62,31 +65,50 @@ class ControlScores:
     def measure(self, name: str) -> Iterator[float]:
         ready = self.ready
         task, train, dev = ready.tasks[name], ready.train[name].dataset, ready.dev[name].dataset
-        assert train.labels is not None and dev.labels is not None
-        model = probe_model(ready, {name: task})
-        head = model.task(name).head
-        assert isinstance(head, LinearHead)
-        chosen = (
-            probe_sample(len(train), min(self.most, CONTROL_TRAIN_ROWS)),
-            probe_sample(len(dev), control_dev_rows(self.most)),
-        )
-        features = [np.empty((len(rows), head.features.width), np.float32) for rows in chosen]
-        for part, (dataset, rows) in enumerate(zip((train, dev), chosen, strict=True)):
-            encoded = encode_for_task(model, name, ready.tokenizer, dataset.take(rows).texts)
-            for fraction in head_features(model, name, encoded, features[part]):
-                yield (part + fraction) / 2
-        fit = fit_labels(task, features[0], train.labels[chosen[0]], head.features.blocks)
-        predictions = probe_predictions(task, fit.predict(features[1]))
-        answer, labels = constant_answer(task, train.labels), dev.labels[chosen[1]]
-        clean_N = ~self.leaks.rows[name][chosen[1]]
+        model = probe_model(ready.model.bert, {name: task}, ready.recipe).to(ready.model.device)
+        chosen_N = probe_sample(len(dev), control_dev_rows(self.most))
+        some = dev.take(chosen_N)
+        assert train.labels is not None and dev.labels is not None and some.labels is not None
+        probe = ProbePredictions(model, ready.tokenizer, train, some, self.most)
+        yield from probe
+        self.fits[name] = probe.fit
+        answer, clean_N = constant_answer(task, train.labels), ~self.leaks.rows[name][chosen_N]
         self.found[name] = Controls(
             answer,
             constant_scores(task, answer, dev.labels),
-            score(task, predictions, labels),
-            len(labels),
-            None if clean_N.all() or not clean_N.any() else score(task, predictions[clean_N], labels[clean_N]),
+            score(task, probe.predictions, some.labels),
+            len(some),
+            None
+            if clean_N.all() or not clean_N.any()
+            else score(task, probe.predictions[clean_N], some.labels[clean_N]),
         )
-        self.fits[name] = fit
+
+
+class ProbePredictions:
+    """Iterating over it fits the probe of a model's only task and predicts dev rows; yields the fraction done."""
+
+    fit: LinearFit
+    predictions: Array
+
+    def __init__(
+        self, model: Model, tokenizer: Tokenizer, train: Dataset, dev: Dataset, most: int = CONTROL_TRAIN_ROWS
+    ) -> None:
+        """`most`: training rows that are read."""
+        self.model, self.tokenizer, self.dev = model, tokenizer, dev
+        self.train = train.take(probe_sample(len(train), min(most, CONTROL_TRAIN_ROWS)))
+
+    def __iter__(self) -> Iterator[float]:
+        ((name, part),) = self.model.tasks.items()
+        assert isinstance(part.head, LinearHead) and self.train.labels is not None
+        features, done, total = [], 0, len(self.train) + len(self.dev)
+        for dataset in (self.train, self.dev):
+            features.append(np.empty((len(dataset), part.head.features.width), np.float32))
+            encoded = encode_for_task(self.model, name, self.tokenizer, dataset.texts)
+            for fraction in head_features(self.model, name, encoded, features[-1]):
+                yield (done + fraction * len(dataset)) / total
+            done += len(dataset)
+        self.fit = fit_labels(part.task, features[0], self.train.labels, part.head.features.blocks)
+        self.predictions = probe_predictions(part.task, self.fit.predict(features[1]))
 
 
 def control_dev_rows(most: int) -> int:

@@ -7,8 +7,9 @@ on the rows that choose.
 from collections.abc import Mapping
 from dataclasses import replace
 
-from minbert.config.recipe import TaskPlan
+from minbert.config.recipe import Recipe, TaskPlan
 from minbert.config.task import Task
+from minbert.encoder.bert import Bert
 from minbert.encoder.init import seeded_init
 from minbert.inference.loop import encode_for_task
 from minbert.model.multitask import Model
@@ -21,20 +22,19 @@ CONTROL_PLAN = TaskPlan(
 )
 
 
-def probe_model(ready: Prepared, tasks: Mapping[str, Task]) -> Model:
-    """The run's own encoder below new linear heads, whose weights are still to be fitted."""
-    plans = {name: replace(CONTROL_PLAN, max_length=ready.recipe.tasks[name].max_length) for name in tasks}
+def probe_model(bert: Bert, tasks: Mapping[str, Task], recipe: Recipe) -> Model:
+    """An encoder below new linear heads, whose weights are still to be fitted."""
+    plans = {name: replace(CONTROL_PLAN, max_length=recipe.tasks[name].max_length) for name in tasks}
     # the weights are replaced, but drawing them uses random numbers
     with seeded_init(0):
-        model = Model(ready.model.bert, dict(tasks), plans, "the untrained probe")
-    return model.to(ready.model.device)
+        return Model(bert, dict(tasks), plans, "the untrained probe")
 
 
 def untrained_model(ready: Prepared, fits: Mapping[str, LinearFit]) -> Model | None:
     """None if the run's own model starts as the same model, or if some task has no fit."""
     if fits.keys() != ready.tasks.keys() or all(starts_at_probe(ready.model, name) for name in ready.tasks):
         return None
-    model = probe_model(ready, ready.tasks)
+    model = probe_model(ready.model.bert, ready.tasks, ready.recipe).to(ready.model.device)
     for name, fit in fits.items():
         set_head(model.task(name).head, fit)
     return model

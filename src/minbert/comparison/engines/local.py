@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from minbert.comparison.engines.base import Engine, Returned, TrialProgress
 from minbert.comparison.results import TrialResult
-from minbert.comparison.trial import StopWhenOrphaned, Trial, failed_trial, train_trial
+from minbert.comparison.trial import StopWhenOrphaned, Trial, failed_trial
 from minbert.runs.events import Stopped
 
 # seconds that a trial has to save itself
@@ -126,7 +126,7 @@ def run_worker(trial: Trial, comparison: Path, pipe: Connection, driver: int, sl
             pipe.send((done, total, remaining))
 
     with suppress(Stopped, OSError):
-        pipe.send(train_trial(trial, comparison, report_progress, stop_requested))
+        pipe.send(trial.train(comparison, report_progress, stop_requested))
 
 
 def call_in_child(

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from minbert.comparison.engines.base import CORES_PER_TRIAL, Engine, Returned, TrialProgress
 from minbert.comparison.results import TrialResult
-from minbert.comparison.trial import StopWhenOrphaned, Trial, failed_trial, read_progress, train_trial
+from minbert.comparison.trial import StopWhenOrphaned, Trial, failed_trial, read_progress
 from minbert.errors import UserError
 
 # how often a trial whose worker or node died is started again; it resumes from its checkpoint
@@ -109,4 +109,4 @@ def check_reachable(address: str) -> None:
 
 
 def train_on_node(trial: Trial, comparison: Path) -> TrialResult:
-    return train_trial(trial, comparison, lambda done, total, remaining: None, StopWhenOrphaned(os.getppid()))
+    return trial.train(comparison, lambda done, total, remaining: None, StopWhenOrphaned(os.getppid()))
