@@ -88,8 +88,8 @@ def fraction_for_seconds(
 
 def fraction_for_steps(recipe: Recipe, steps: int, source: DataSource = DEFAULT_SOURCE) -> float:
     """The fraction of each epoch that this many optimizer steps train."""
-    tasks, train, _ = read_data(recipe, source)
-    sizes = {name: len(dataset) for name, dataset in train.items()}
+    data = read_data(recipe, source)
+    tasks, sizes = data.tasks, {name: len(rows) for name, rows in data.train.items()}
     recipe = choose_settings(recipe, tasks, read_config(find_backbone(recipe.backbone))[0], sizes)
     lengths = {name: recipe.tasks[name].max_length or task.most_tokens for name, task in tasks.items()}
     return largest_fraction(recipe, sizes, lengths, steps * recipe.optimizer.gradient_accumulation_steps)

@@ -183,11 +183,14 @@ class Optimizer:
 class Selection:
     """When models are measured in training, and which one is kept."""
 
-    # "best": the model with the best overall score on the dev rows; "last": that of the last epoch
+    # "best": the model with the best overall score on the rows that choose; "last": that of the last epoch
     keep: Literal["best", "last"] = "best"
     # end the run after this many evaluations in a row without a better one
     patience: int | None = None
-    # how many dev rows of a task are measured in training; left out: all
+    # this fraction of the training rows of each task is held out: it chooses the model instead of the dev rows, which
+    # only measure it at the end; left out, or 0: dev rows choose
+    validation_fraction: float | None = None
+    # how many of the rows that choose are measured in training, per task; left out: all
     eval_rows: int | None = None
     # whether the untrained backbone with fitted linear heads competes with the trained models
     untrained: bool = False
@@ -197,8 +200,15 @@ class Selection:
     def __post_init__(self) -> None:
         if self.gradient_cosine_rows is not None and self.gradient_cosine_rows < 0:
             raise ValueError("'gradient_cosine_rows' is a number of rows, at least 0")
+        if not 0 <= (self.validation_fraction or 0.0) < 1:
+            raise ValueError("'validation_fraction' is a fraction of the training rows, at least 0 and below 1")
         if (self.patience is not None and self.patience < 1) or (self.eval_rows is not None and self.eval_rows < 1):
             raise ValueError("'patience' and 'eval_rows' are at least 1")
+
+    @property
+    def chosen_on(self) -> str:
+        """The rows that choose the model: "dev" or "validation"."""
+        return "validation" if self.validation_fraction else "dev"
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,18 @@ LAST_BYTES = 2**16
 
 
 class MetricsLog:
-    def __init__(self, out: Path, done: int = 0, measured: bool = True, tensorboard: bool = True) -> None:
+    def __init__(
+        self, out: Path, done: int = 0, measured: bool = True, tensorboard: bool = True, rows: str = "dev"
+    ) -> None:
         """`done`: steps that the log already has; `measured`: whether the last of them was evaluated if it was due;
-        `tensorboard`: whether to write events for it.
+        `tensorboard`: whether to write events for it; `rows`: those that are scored.
 
         Lines that an interrupted run wrote after its last checkpoint are removed: those steps are repeated.
         """
         path = out / "metrics.jsonl"
         if path.is_file():
             drop_lines_after(path, done, measured)
+        self.rows = rows
         self.events = event_writer(out, done) if tensorboard else None
         self.file = path.open("a", encoding="utf-8", buffering=1)  # flushed line by line
 
@@ -41,8 +44,8 @@ class MetricsLog:
         self.write(row)
         for name, found in event.scores.items():
             for metric, value in found.items():
-                self.add_scalar(f"dev/{name}/{metric}", value, event.step)
-        self.add_scalar("dev/overall", event.overall, event.step)
+                self.add_scalar(f"{self.rows}/{name}/{metric}", value, event.step)
+        self.add_scalar(f"{self.rows}/overall", event.overall, event.step)
 
     def compared(self, step: int, found: GradientCosines) -> None:
         self.write({"step": step, "cosines": found.cosines, "norms": found.norms})

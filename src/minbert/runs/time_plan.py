@@ -97,6 +97,10 @@ class RunCosts:
     def rows(self, name: str) -> tuple[int, int]:
         return len(self.ready.train[name].dataset), len(self.ready.dev[name].dataset)
 
+    def scored_rows(self, name: str) -> int:
+        """Rows of a task that an evaluation in training may read."""
+        return len(self.ready.choosing[name].dataset)
+
     def probe(self, rows: int) -> float:
         """The controls, and the fit of linear heads, on so many rows."""
         seconds, model = 0.0, self.ready.model
@@ -120,7 +124,7 @@ class RunCosts:
 
     def evaluation(self, rows: int | None) -> float:
         """One evaluation during training, and saving the model."""
-        read = sum(row * min(self.rows(name)[1], rows or math.inf) for name, row in self.row.items())
+        read = sum(row * min(self.scored_rows(name), rows or math.inf) for name, row in self.row.items())
         return read * (2 if self.wants_scores else 1) + self.file
 
     def evaluations(self, rows: int | None) -> float:
@@ -141,11 +145,11 @@ class RunCosts:
 
     @property
     def final(self) -> float:
-        """Calibration on dev rows, then the scores on dev and test rows."""
+        """Calibration on the rows that choose, then the scores on dev and test rows."""
         seconds = FIXED_SECONDS + 2 * self.file
         for name, row in self.row.items():
-            dev = self.rows(name)[1]
-            seconds += row * (dev + min(dev, CALIBRATION_ROWS) + self.test.get(name, 0))
+            dev, choosing = self.rows(name)[1], self.scored_rows(name)
+            seconds += row * (dev + min(choosing, CALIBRATION_ROWS) + self.test.get(name, 0))
         return seconds
 
     def training(self, epoch_fraction: float) -> float:
@@ -188,7 +192,7 @@ def fit_into(costs: RunCosts, limit: float, used: float) -> TimePlan:
     left = MARGIN * (limit - used - costs.final)
     eval_rows, probe_rows = recipe.selection.eval_rows, PROBE_ROWS
     if costs.probe(probe_rows) + costs.evaluations(eval_rows) + costs.training(recipe.epoch_fraction) > left:
-        longest = max((costs.rows(name)[1] for name in costs.row), default=1)
+        longest = max(map(costs.scored_rows, costs.row), default=1)
         most = longest if eval_rows is None else min(eval_rows, longest)
         fewer = largest_rows(most, costs.evaluations, EVALUATION_SHARE * left)
         eval_rows = fewer if fewer < most else eval_rows
