@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 def show_comparison(results: "ComparisonResults") -> None:
+    from minbert.report.selection_sentences import selection_sentence
     from minbert.report.sentences import cautions
 
     console.print(system_table(results))
@@ -28,6 +29,7 @@ def show_comparison(results: "ComparisonResults") -> None:
         console.print("[red]Incomplete[/]: some trials are missing. Run the same command again to train them.")
     for caution in cautions(results):
         console.print(escape_markup(caution), soft_wrap=True)
+    console.print(escape_markup(selection_sentence(results)), soft_wrap=True)
     console.print(
         f"Mean ± standard deviation over seeds; differences from {escape_markup(results.baseline)} with 95% intervals "
         f"over {'' if len(results.seeds) == 1 else 'seeds and '}dev rows; p-values corrected for {results.tested} "

@@ -219,7 +219,7 @@ class Comparison:
 
     def budget_of(self, trial: Trial) -> dict[str, float | None]:
         budget = self.budget.scaled(self.recipes[trial.label].budget_fraction)
-        return {"seconds": budget.seconds, "steps": budget.steps}
+        return {"seconds": budget.seconds, "steps": budget.steps, "examples": budget.examples}
 
 
 def call_in_process(

@@ -8,10 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from minbert.comparison.budget import Budget
 from minbert.comparison.caveats import find_caveats
 from minbert.comparison.ranking import Ranking, comparable_results, rank_systems
 from minbert.comparison.results import ComparisonResults, TrialResult
 from minbert.comparison.run_differences import PredictionsCache
+from minbert.comparison.selection_rows import validation_fractions
 from minbert.comparison.store import Store
 from minbert.comparison.transfer import measure_transfer
 from minbert.comparison.trial import read_result
@@ -35,7 +37,10 @@ def conclude(folder: Path) -> ComparisonResults:
     ranking = rank_systems(competing, labels, baseline, tasks, folder, declared_overall(about["folder"]))
     comparable, beside = split_comparable(results, ranking, tasks, folder)
     gains, transfers = measure_transfer(comparable, baseline, plan["tasks"], tasks, folder)
-    limits = {trial["label"]: (trial.get("seconds"), trial.get("steps")) for trial in plan["trials"]}
+    limits = {
+        trial["label"]: Budget(trial.get("seconds"), trial.get("steps"), trial.get("examples"))
+        for trial in plan["trials"]
+    }
     return ComparisonResults(
         title=f"{baseline} and {len(labels) - 1} other{'s' if len(labels) != 2 else ''}",
         baseline=baseline,
@@ -54,6 +59,7 @@ def conclude(folder: Path) -> ComparisonResults:
         transfers=transfers,
         beside=beside,
         overall=ranking.overall,
+        validation=validation_fractions(comparable, labels, folder),
         caveats=find_caveats(comparable, limits, folder, [baseline, *labels]),
     )
 

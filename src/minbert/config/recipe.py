@@ -226,7 +226,8 @@ class Recipe:
     stages: tuple[Stage, ...] = ()
     # without stages: passes over the rows of each task; left out: the fewer rows, the more passes
     epochs: float | None = None
-    # how much of each epoch is trained: 0.1 is a tenth of its steps, and of the steps of each task in it
+    # how much of each epoch is trained: 0.1 is a tenth of its steps, and of the steps of each task in it; 2 is twice as
+    # much
     epoch_fraction: float = 1.0
     balancer: Spec = "sum"
     # the mean of the weights over steps, which is measured and saved; left out: the weights as they are
@@ -243,8 +244,8 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.seed < 0:
             raise ValueError("'seed' is at least 0")
-        if not 0 < self.epoch_fraction <= 1:
-            raise ValueError("'epoch_fraction' is above 0 and at most 1")
+        if self.epoch_fraction <= 0:
+            raise ValueError("'epoch_fraction' is above 0")
         if self.epochs is not None and self.epochs <= 0:
             raise ValueError("'epochs' is above 0")
         if not self.tasks:

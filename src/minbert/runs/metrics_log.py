@@ -32,7 +32,7 @@ class MetricsLog:
     def step(self, step: Step) -> None:
         row = {"step": step.number, "stage": step.stage, "epoch": step.epoch, "losses": step.losses}
         row |= {"weights": step.weights} if step.weights else {}
-        self.write(row | {"learning_rate": step.learning_rate, "tokens": step.tokens})
+        self.write(row | {"learning_rate": step.learning_rate, "examples": step.examples, "tokens": step.tokens})
         for name, loss in step.losses.items():
             self.add_scalar(f"loss/{name}", loss, step.number)
         for name, weight in step.weights.items():
@@ -86,14 +86,15 @@ def drop_lines_after(path: Path, done: int, measured: bool) -> None:
     write_text(path, "".join(kept))
 
 
-def steps_and_tokens(run: Path) -> tuple[int, int]:
-    """The number of steps of a run, and of tokens in them."""
-    steps = tokens = 0
+def logged_cost(run: Path) -> dict[str, int]:
+    """The number of steps of a run, and of examples and tokens in them."""
+    found = {"steps": 0, "examples": 0, "tokens": 0}
     with (run / "metrics.jsonl").open(encoding="utf-8") as lines:
         for line in map(json.loads, lines):
             if "tokens" in line:
-                steps, tokens = steps + 1, tokens + line["tokens"]
-    return steps, tokens
+                for name, count in {"steps": 1, "examples": line.get("examples", 0), "tokens": line["tokens"]}.items():
+                    found[name] += count
+    return found
 
 
 def last_logged_step(run: Path) -> int:

@@ -198,8 +198,7 @@ def fit_into(costs: RunCosts, limit: float, used: float) -> TimePlan:
         eval_rows = fewer if fewer < most else eval_rows
         probe_rows = largest_rows(probe_rows, costs.probe, PROBE_SHARE * left)
     rest = left - costs.probe(probe_rows) - costs.evaluations(eval_rows)
-    ready = costs.ready
-    fraction = largest_fraction(recipe, sizes_of(ready), lengths_of(ready), max(rest, 1e-6), costs.draws)
+    fraction = largest_fraction(recipe, lambda each: costs.training(each.epoch_fraction), max(rest, 1e-6))
     return TimePlan(limit, fraction, eval_rows, probe_rows, costs.evaluation(eval_rows) + costs.final)
 
 
