@@ -1,6 +1,8 @@
 """Budgets of a comparison: equal examples by default, and what is said where trials are not given the same."""
 
+import itertools
 import json
+import types
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,12 +12,16 @@ from minbert.cli.compare import read_budget
 from minbert.comparison.budget import Budget, examples_read, fraction_for_examples, shortened
 from minbert.comparison.caveats import budget_caveats, step_caveats
 from minbert.comparison.conclude import conclude
+from minbert.comparison.engines.local import LocalEngine
+from minbert.comparison.fraction_jobs import measure_fractions, timing_groups
 from minbert.comparison.results import TrialCost, TrialResult
 from minbert.config.recipe import Recipe
+from minbert.data.source import DEFAULT_SOURCE
 from minbert.errors import UserError
 from minbert.runs.directory import read_run
+from minbert.training import draw_timing
 from minbert.training.draw_costs import rows_of_batches
-from minbert.training.loop import Loop
+from minbert.training.loop import Loop, Step
 from minbert.training.prepare import prepare
 from tests.workbench import Minbert, demo_recipe
 
@@ -147,3 +153,48 @@ def test_trials_that_read_other_examples_than_their_budget_are_named() -> None:
         "more read 500 examples of a budget of 320",
         "less read 100 examples of a budget of 320",
     ]
+
+
+# ---- timing -------------------------------------------------------------------------------------------
+
+
+def test_recipes_are_timed_in_turn_and_a_busy_minute_hits_all_of_them(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock on which each step takes one second, and three while the machine is busy."""
+    order: list[int] = []
+    now = 0.0
+    step = Loop.step
+
+    def slow_step(loop: Loop) -> Step:
+        nonlocal now
+        order.append(id(loop))
+        # rounds of six steps, the first not timed; the machine is busy in the next four
+        now += 3.0 if 6 <= len(order) - 1 < 30 else 1.0
+        return step(loop)
+
+    monkeypatch.setattr(Loop, "step", slow_step)
+    monkeypatch.setattr(draw_timing, "time", types.SimpleNamespace(perf_counter=lambda: now))
+    runs = [prepare(demo_recipe(tiny)), prepare(demo_recipe(tiny, "tasks.sentiment.pooling=cls"))]
+    first, second = draw_timing.time_draws(runs)
+    # three tasks of one recipe, then three of the other
+    assert [len(list(group)) for _, group in itertools.groupby(order)] == [3] * 22
+    assert list(first.values()) == list(second.values()) == [1.0] * 3
+
+
+def test_recipes_are_timed_a_few_at_a_time() -> None:
+    assert timing_groups(list("ab"), 1) == {"a": ["a", "b"]}
+    assert timing_groups(list("ab"), 2) == {"a": ["a"], "b": ["b"]}
+    assert timing_groups(list("abcdef"), 1) == {"a": ["a", "c", "e"], "b": ["b", "d", "f"]}
+    assert timing_groups(["a"], 3) == {"a": ["a"]}
+
+
+def test_a_recipe_that_cannot_be_timed_does_not_affect_the_others(tiny: Path, tmp_path: Path) -> None:
+    good = demo_recipe(tiny, epochs=2)
+    # a learning rate at which the loss is no longer a number
+    bad = demo_recipe(tiny, "optimizer.learning_rate=1e30", "optimizer.warmup_ratio=0")
+    budget = Budget(seconds=0.5)
+    jobs = {"good": (budget, good, DEFAULT_SOURCE), "bad": (budget, bad, DEFAULT_SOURCE)}
+    found = dict(measure_fractions(LocalEngine(tmp_path, 1), jobs))
+    assert isinstance(found["good"], float) and 0 < found["good"] <= 1
+    assert isinstance(found["bad"], UserError) and "The loss of task" in found["bad"].problem

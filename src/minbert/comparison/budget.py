@@ -12,15 +12,16 @@ from minbert.encoder.pretrained import read_config
 from minbert.errors import UserError
 from minbert.training.auto import choose_settings
 from minbert.training.draw_costs import (
+    DrawKind,
     RecipeCost,
     count_examples,
     count_steps,
     largest_fraction,
     matching_fraction,
-    time_draws,
     training_seconds,
 )
-from minbert.training.prepare import prepare, read_data
+from minbert.training.draw_timing import time_draws
+from minbert.training.prepare import Prepared, prepare, read_data
 
 # rows per task that are scored after an epoch, at most and at least, and for each second of the budget; and examples
 # of a budget for each of them above EVAL_ROWS: scoring should not take longer than training
@@ -85,26 +86,24 @@ class Budget:
         if self.examples is not None:
             return fraction_for_examples(recipe, self.examples, source)
         if self.seconds is not None:
-            return fraction_for_seconds(recipe, self.seconds, source, self.strict)
+            ready = prepare(recipe, source)
+            (seconds_per_draw,) = time_draws([ready])
+            return self.fraction_in_time(ready, seconds_per_draw)
         return recipe.epoch_fraction
 
+    def fraction_in_time(self, ready: Prepared, seconds_per_draw: Mapping[DrawKind, float]) -> float:
+        """The fraction of each epoch that fits into the seconds, not counting reading and scoring."""
+        assert self.seconds is not None
+        sizes = {name: len(split.dataset) for name, split in ready.train.items()}
+        lengths = {name: ready.model.task(name).max_length for name in ready.train}
 
-def fraction_for_seconds(
-    recipe: Recipe, seconds: float, source: DataSource = DEFAULT_SOURCE, strict: bool = False
-) -> float:
-    """The fraction of each epoch that can be trained in this time, not counting reading and scoring."""
-    ready = prepare(recipe, source)
-    seconds_per_draw = time_draws(ready)
-    sizes = {name: len(split.dataset) for name, split in ready.train.items()}
-    lengths = {name: ready.model.task(name).max_length for name in ready.train}
+        def cost(each: Recipe) -> float:
+            return training_seconds(each, sizes, lengths, seconds_per_draw)
 
-    def cost(each: Recipe) -> float:
-        return training_seconds(each, sizes, lengths, seconds_per_draw)
-
-    least = cost(replace(ready.recipe, epoch_fraction=1e-9))
-    if strict and least > seconds:
-        raise BudgetTooShort(least)
-    return largest_fraction(ready.recipe, cost, seconds)
+        least = cost(replace(ready.recipe, epoch_fraction=1e-9))
+        if self.strict and least > self.seconds:
+            raise BudgetTooShort(least)
+        return largest_fraction(ready.recipe, cost, self.seconds)
 
 
 def fraction_for_steps(recipe: Recipe, steps: int, source: DataSource = DEFAULT_SOURCE) -> float:

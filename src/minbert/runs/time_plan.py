@@ -17,7 +17,8 @@ from minbert.inference.task_predictions import empty_predictions
 from minbert.model.multitask import Model
 from minbert.runs.controls import CONTROL_TRAIN_ROWS, control_dev_rows
 from minbert.runs.scoring import CALIBRATION_ROWS, fixed_sample
-from minbert.training.draw_costs import DrawKind, count_draws, draw_seconds, largest_fraction, time_draws
+from minbert.training.draw_costs import DrawKind, count_draws, draw_seconds, largest_fraction
+from minbert.training.draw_timing import time_draws
 from minbert.training.linear_probe import FITTED, PROBE_ROWS, can_be_probed, reads_plain_mean
 from minbert.training.loop import Loop
 from minbert.training.prepare import Prepared
@@ -25,8 +26,8 @@ from minbert.training.stages import StagePlan, plan_stages
 
 # rows of each task that are predicted to time them
 TIMED_ROWS = 32
-# below this budget, only one step of each kind is timed
-SHORT_BUDGET = 120.0
+# steps of each kind that are timed, and below which budget it is only one
+TIMED_STEPS, SHORT_BUDGET = 3, 120.0
 # fewer rows than this say too little about a model
 FEWEST_PLANNED_ROWS = 64
 # the fractions of the time, without the final scores, for controls and probe together, and for evaluations
@@ -171,7 +172,7 @@ def plan_time(
     """
     with unchanged(ready):
         row = time_rows(ready)
-        draws = time_draws(ready, 1) if limit < SHORT_BUDGET else time_draws(ready)
+        (draws,) = time_draws([ready], 1 if limit < SHORT_BUDGET else TIMED_STEPS)
     test = {name: len(split.dataset) for name, split in ready.test.items() if name in row}
     plan = fit_into(RunCosts(ready, draws, row, test, controls), limit, time.monotonic() - began)
     return replace(plan, patience=patience)

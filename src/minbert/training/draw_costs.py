@@ -1,18 +1,12 @@
 """A run's stages -> how often they draw which tasks, how much each draw costs, and what fits into a limit."""
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from minbert.config.recipe import Recipe
-from minbert.training.loop import Loop
-from minbert.training.prepare import Prepared
-from minbert.training.samplers import Sampler, StageSizes
 from minbert.training.stages import StagePlan, plan_stages
 
-# the first step of each kind allocates what the others reuse, so it is not timed
-WARMUP_STEPS, TIMED_STEPS = 1, 3
 # bisection steps: a precision of one thousandth of the range is enough
 SEARCH_STEPS = 10
 
@@ -116,38 +110,3 @@ def draw_seconds(counts: Counter[DrawKind], seconds_per_draw: Mapping[DrawKind, 
         return seconds_per_draw[kind] if kind in seconds_per_draw else sum(cost((stage, (task,))) for task in draw)
 
     return sum(count * cost(kind) for kind, count in counts.items())
-
-
-class FixedDraw(Sampler):
-    """The same tasks in every draw."""
-
-    def __init__(self, sizes: StageSizes, seed: int, chosen: TaskDraw) -> None:
-        super().__init__(sizes, seed)
-        self.chosen = chosen
-
-    def draw(self) -> TaskDraw:
-        return self.chosen
-
-
-def time_draws(ready: Prepared, timed: int = TIMED_STEPS) -> dict[DrawKind, float]:
-    """Seconds per draw of each kind, from a few steps. The model cannot be used afterwards."""
-    learning, teachers = ready.setup, {}
-    tried: dict[DrawKind, StagePlan] = {}
-    for plan in learning.plans:
-        stage = replace(plan.stage, epochs=1)
-        for draw in plan.sampler.typical_draws():
-            kind, number = draw_kind(plan, draw), len(tried)
-            if kind in tried:
-                continue
-            fixed = FixedDraw(plan.sampler.sizes, 0, draw)
-            steps = WARMUP_STEPS + timed
-            tried[kind] = replace(plan, number=number, stage=stage, sampler=fixed, steps_per_epoch=steps)
-            if plan.number in learning.teachers:
-                teachers[number] = learning.teachers[plan.number]
-    seconds: list[list[float]] = [[] for _ in tried]
-    last = time.perf_counter()
-    for step in Loop(ready.model, replace(learning, plans=list(tried.values()), teachers=teachers)):
-        seconds[step.stage].append(time.perf_counter() - last)
-        last = time.perf_counter()
-    draws = timed * ready.recipe.optimizer.gradient_accumulation_steps
-    return {kind: sum(found[WARMUP_STEPS:]) / draws for kind, found in zip(tried, seconds, strict=True)}
