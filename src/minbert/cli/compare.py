@@ -168,6 +168,7 @@ def read_time_budget(text: str) -> float:
 def train_and_report(work: "Comparison", engine: str, jobs: int | None, baseline: str) -> None:
     from minbert.comparison.conclude import conclude
     from minbert.comparison.engines import ENGINES
+    from minbert.comparison.history import record_conclusion
     from minbert.report import write_comparison
 
     with saved_when_stopped(), closing(work.train(ENGINES[engine](work.folder, jobs), baseline)) as events:
@@ -175,6 +176,7 @@ def train_and_report(work: "Comparison", engine: str, jobs: int | None, baseline
     results = conclude(work.folder)
     write_comparison(results, work.folder)
     show_comparison(results)
+    record_conclusion(work.folder)
     console.print(f"Report: {shell_path(work.folder / 'report.html')} (also report.md and results.csv)")
     if not results.complete:
         raise typer.Exit(1)

@@ -14,6 +14,7 @@ from typing import Any
 from minbert.comparison.budget import Budget, BudgetTooShort, shortened
 from minbert.comparison.engines import Engine, TrialProgress
 from minbert.comparison.fraction_jobs import measure_fractions
+from minbert.comparison.history import PLAN_FILE, read_history
 from minbert.comparison.results import TrialResult
 from minbert.comparison.store import Store
 from minbert.comparison.transfer import LabeledRecipe
@@ -213,8 +214,9 @@ class Comparison:
                 }
                 for trial in trials
             ],
+            "history": read_history(self.folder / PLAN_FILE),
         }
-        write_json(self.folder / "compare.json", plan)
+        write_json(self.folder / PLAN_FILE, plan)
 
     def budget_of(self, trial: Trial) -> dict[str, float | None]:
         budget = self.budget.scaled(self.recipes[trial.label].budget_fraction)

@@ -10,6 +10,7 @@ from typing import Any
 
 from minbert.comparison.budget import Budget
 from minbert.comparison.caveats import find_caveats
+from minbert.comparison.history import PLAN_FILE, exploratory_reasons
 from minbert.comparison.ranking import Ranking, comparable_results, rank_systems
 from minbert.comparison.results import ComparisonResults, TrialResult
 from minbert.comparison.run_differences import PredictionsCache
@@ -60,7 +61,7 @@ def conclude(folder: Path) -> ComparisonResults:
         beside=beside,
         overall=ranking.overall,
         validation=validation_fractions(comparable, labels, folder),
-        caveats=find_caveats(comparable, limits, folder, [baseline, *labels]),
+        caveats=(*exploratory_reasons(plan), *find_caveats(comparable, limits, folder, [baseline, *labels])),
     )
 
 
@@ -90,7 +91,7 @@ def backbones_of(results: Sequence[TrialResult], labels: Sequence[str], folder: 
 
 
 def read_plan(folder: Path) -> dict[str, Any]:
-    path = folder / "compare.json"
+    path = folder / PLAN_FILE
     try:
         plan: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
