@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from minbert.comparison.budget import Budget
 from minbert.comparison.caveats import budget_caveats
 from minbert.comparison.conclude import conclude
 from minbert.comparison.results import NO_EVIDENCE, TrialCost, TrialResult
@@ -141,14 +142,14 @@ def test_a_recipe_whose_data_are_bad_fails_alone(tiny: Path, minbert: Minbert, t
 def test_a_training_that_did_not_get_its_time_is_pointed_out() -> None:
     cost = TrialCost(100.0, 10, 100, 5, 5, 1e6, 1e6)
     done = [TrialResult(name, name, 0, "finished", cost=cost) for name in ("long", "right", "short")]
-    said = list(budget_caveats(done, {"long": (60.0, None), "right": (90.0, None), "short": (200.0, None)}))
+    said = list(budget_caveats(done, {"long": Budget(80.0), "right": Budget(90.0), "short": Budget(120.0)}))
     assert [sentence.partition(":")[0] for sentence in said] == [
-        "long trained for 100 s of a budget of 60 s",
-        "short trained for 100 s of a budget of 200 s",
+        "long trained for 100 s of a budget of 80 s",
+        "short trained for 100 s of a budget of 120 s",
     ]
     # whole recipes have no time to keep to
-    assert not list(budget_caveats(done, {"long": (None, None)}))
-    said = list(budget_caveats(done, {"long": (None, 5), "right": (None, 10), "short": (None, 20)}))
+    assert not list(budget_caveats(done, {"long": Budget()}))
+    said = list(budget_caveats(done, {"long": Budget(steps=5), "right": Budget(steps=10), "short": Budget(steps=20)}))
     assert [sentence.partition(":")[0] for sentence in said] == [
         "long trained for 10 steps of a budget of 5",
         "short trained for 10 steps of a budget of 20",

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from minbert.comparison.budget import fraction_for_seconds, shortened
+from minbert.comparison.budget import Budget, shortened
 from minbert.comparison.engines.local import LocalEngine
 from minbert.comparison.published import PublishedRow, choose_rows
 from minbert.comparison.reproduce import (
@@ -28,8 +28,9 @@ from minbert.comparison.store import Store
 from minbert.config.loading import read_recipe
 from minbert.data.source import DataSource
 from minbert.durations import parse_duration
-from minbert.training import draw_costs
-from minbert.training.draw_costs import count_draws, draw_seconds, time_draws
+from minbert.training import draw_timing
+from minbert.training.draw_costs import count_draws, draw_seconds
+from minbert.training.draw_timing import time_draws
 from minbert.training.prepare import prepare
 from tests.course import course_data
 from tests.workbench import Minbert
@@ -54,7 +55,7 @@ def test_times_as_people_write_them() -> None:
 def seconds_are_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock for the budget that ticks once a look: every step takes a second."""
     ticks = itertools.count()
-    monkeypatch.setattr(draw_costs, "time", types.SimpleNamespace(perf_counter=lambda: float(next(ticks))))
+    monkeypatch.setattr(draw_timing, "time", types.SimpleNamespace(perf_counter=lambda: float(next(ticks))))
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,7 @@ def test_an_estimate_counts_every_step_of_every_stage(
 ) -> None:
     recipe = read_recipe(f"papers/{name}", [f"backbone={tiny}"])
     ready = prepare(recipe, DataSource(data))
-    assert draw_seconds(count_draws(ready.setup.plans, recipe), time_draws(ready)) == pytest.approx(seconds)
+    assert draw_seconds(count_draws(ready.setup.plans, recipe), time_draws([ready])[0]) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ def test_a_budget_becomes_a_share_of_each_epoch(
     name: str, seconds: float, steps: int, tiny: Path, data: Path, seconds_are_steps: None
 ) -> None:
     recipe = read_recipe(f"papers/{name}", [f"backbone={tiny}"])
-    short = shortened(recipe, fraction_for_seconds(recipe, seconds, DataSource(data)))
+    short = shortened(recipe, Budget(seconds).epoch_fraction_of(recipe, DataSource(data)))
     assert prepare(short, DataSource(data)).setup.steps == steps
 
 
@@ -114,7 +115,7 @@ def test_gathering_batches_makes_steps_fewer_and_longer(tiny: Path, data: Path, 
     )
     ready = prepare(recipe, DataSource(data))
     assert ready.setup.steps == 60
-    assert draw_seconds(count_draws(ready.setup.plans, recipe), time_draws(ready)) == pytest.approx(60)
+    assert draw_seconds(count_draws(ready.setup.plans, recipe), time_draws([ready])[0]) == pytest.approx(60)
 
 
 # ---- rows ---------------------------------------------------------------------------------------------
@@ -228,6 +229,7 @@ def test_the_command_shows_a_failed_row_and_goes_on(minbert: Minbert, tiny: Path
     out, report = tmp_path / "out", tmp_path / "reports" / "c.md"
     words = ("reproduce", "c", "--rows", "c3,c4", "--backbone", tiny, "--budget", "0.01s", "--data-root", data)
     assert minbert(*words, "--out", out, "--report", report).code == 0
+    assert "Validation rows, held out of the training rows, chose the models" in report.read_text(encoding="utf-8")
     lines = table_of(report)
     plan = json.loads((out / "compare.json").read_text(encoding="utf-8"))
     keys = {trial["label"]: trial["key"] for trial in plan["trials"]}

@@ -29,7 +29,8 @@ from minbert.runs.time_plan import (
     plan_time,
     unchanged,
 )
-from minbert.training.draw_costs import DrawKind, count_draws, time_draws
+from minbert.training.draw_costs import DrawKind, count_draws
+from minbert.training.draw_timing import time_draws
 from minbert.training.linear_probe import PROBE_ROWS
 from minbert.training.loop import Step
 from minbert.training.prepare import Prepared, prepare
@@ -123,7 +124,7 @@ def test_training_inside_unchanged_changes_weights_only_there(tiny: Path) -> Non
     ready = prepare(demo_recipe(tiny))
     before = {name: value.clone() for name, value in ready.model.state_dict().items()}
     with unchanged(ready):
-        time_draws(ready, 1)
+        time_draws([ready], 1)
         assert any(not torch.equal(value, before[name]) for name, value in ready.model.state_dict().items())
     assert all(torch.equal(value, before[name]) for name, value in ready.model.state_dict().items())
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from minbert.cli.budget_options import FullOption, TrialBudgetOption, TrialExamplesOption, TrialStepsOption
 from minbert.cli.comparison_summary import show_comparison
 from minbert.cli.console import command_line, console, shell_path
 from minbert.cli.options import (
@@ -22,8 +23,6 @@ from minbert.cli.options import (
     SetOption,
     SharingOption,
     SkipBadRowsOption,
-    TrialBudgetOption,
-    TrialStepsOption,
 )
 from minbert.cli.trial_progress import saved_when_stopped, watch_trials
 from minbert.errors import UserError
@@ -42,8 +41,10 @@ def compare(
     recipes: RecipesArgument,
     out: ComparisonOutOption,
     seeds: SeedsOption = "5",
+    examples: TrialExamplesOption = None,
     budget: TrialBudgetOption = None,
     steps: TrialStepsOption = None,
+    full: FullOption = False,
     baseline: BaselineOption = None,
     backbone: BackboneOption = None,
     data_root: DataRootOption = None,
@@ -56,13 +57,12 @@ def compare(
 ) -> None:
     """Train recipes with several seeds under equal budgets, and test which is better.
 
-    A trial is one recipe trained with one seed. The budget shortens all epochs by the same factor, without reading and
-    evaluation; one that is too short for a recipe is rejected before training. The same command resumes after an
-    interruption; with more recipes or seeds it trains only the new trials. If a trial fails, the others continue.
-
-    Recipes are tested against the baseline on the same dev rows, over seeds and rows, with p-values corrected for the
-    number of tests. Recipes that do not beat the constant answer or the untrained backbone are named. OUT gets
-    report.html, report.md, results.csv and results.sqlite.
+    A trial is one recipe trained with one seed. By default, all read as many training examples as the baseline; equal
+    times or steps are given by --budget or --steps. The same command resumes after an interruption; with more recipes
+    or seeds it trains only the new trials. A tenth of the training rows chooses the models (--set
+    selection.validation_fraction=0: the dev rows do). Recipes are tested against the baseline on the same dev rows,
+    with p-values corrected for the number of tests. Recipes that do not beat the constant answer or the untrained
+    backbone are named. OUT gets report.html, report.md, results.csv and results.sqlite.
 
     Example: minbert compare baseline papers/c-pals/pals-annealed --seeds 5 --budget 10m --data-root data --out cmp
     """
@@ -71,13 +71,22 @@ def compare(
 
     # absolute: trials may run in another directory
     source = DataSource(data_root and data_root.resolve(), skip_bad_rows)
-    limit = read_budget(budget, steps)
-    rows = default_cosines(limit) if cosines is None else cosines
-    variants = read_variants(recipes, [*(set_ or []), *backbone_override(backbone)], rows)
+    limit = read_budget(budget, steps, examples, full)
+    variants = read_variants(recipes, [*(set_ or []), *backbone_override(backbone)], limit, cosines)
     chosen = choose_baseline(variants, baseline)
     extra = transfer_variants(chosen, sharing)
     work = Comparison(out, variants, read_seeds(seeds), limit, extra, source, command_line())
+    check_and_match(work, chosen, full)
     train_and_report(work, engine, jobs, chosen.label)
+
+
+def check_and_match(work: "Comparison", baseline: "LabeledRecipe", full: bool) -> None:
+    """Find errors; without a limit, let all trials read as many examples as the baseline in its whole training."""
+    from minbert.comparison.budget import Budget, examples_read
+
+    work.check()
+    if work.budget == Budget() and not full:
+        work.budget = Budget(examples=examples_read(baseline.recipe, work.source))
 
 
 def default_cosines(budget: "Budget") -> int:
@@ -91,18 +100,22 @@ def backbone_override(backbone: str | None) -> list[str]:
     return [f"backbone={Path(backbone).resolve() if Path(backbone).is_dir() else backbone}"]
 
 
-def read_variants(names: Sequence[str], overrides: list[str], cosines: int) -> "list[LabeledRecipe]":
-    """The recipes, with gradient cosines where there are several tasks."""
+def read_variants(
+    names: Sequence[str], overrides: list[str], limit: "Budget", cosines: int | None
+) -> "list[LabeledRecipe]":
+    """The recipes, with validation rows, and with gradient cosines where there are several tasks."""
     from dataclasses import replace
 
+    from minbert.comparison.selection_rows import with_validation_rows
     from minbert.comparison.transfer import LabeledRecipe
     from minbert.config.loading import read_recipe
 
+    rows = default_cosines(limit) if cosines is None else cosines
     variants = []
     for name in names:
-        recipe = read_recipe(name, overrides)
-        if cosines and len(recipe.tasks) > 1:
-            recipe = replace(recipe, selection=replace(recipe.selection, gradient_cosine_rows=cosines))
+        recipe = with_validation_rows(read_recipe(name, overrides))
+        if rows and len(recipe.tasks) > 1:
+            recipe = replace(recipe, selection=replace(recipe.selection, gradient_cosine_rows=rows))
         variants.append(LabeledRecipe(name, recipe))
     return variants
 
@@ -134,12 +147,14 @@ def read_seeds(text: str) -> list[int]:
     return seeds
 
 
-def read_budget(time: str | None, steps: int | None) -> "Budget":
+def read_budget(time: str | None, steps: int | None, examples: int | None = None, full: bool = False) -> "Budget":
     from minbert.comparison.budget import Budget
 
-    if time is not None and steps is not None:
-        raise UserError("--budget and --steps: a trial has only one limit.", "Give one of them.")
-    return Budget(None if time is None else read_time_budget(time), steps, strict=True)
+    given = {"--budget": time, "--steps": steps, "--examples": examples, "--full": full or None}
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) > 1:
+        raise UserError(f"{' and '.join(names)}: a trial has only one limit.", "Give one of them.")
+    return Budget(None if time is None else read_time_budget(time), steps, examples, strict=True)
 
 
 def read_time_budget(text: str) -> float:
@@ -154,15 +169,16 @@ def read_time_budget(text: str) -> float:
 def train_and_report(work: "Comparison", engine: str, jobs: int | None, baseline: str) -> None:
     from minbert.comparison.conclude import conclude
     from minbert.comparison.engines import ENGINES
+    from minbert.comparison.history import record_conclusion
     from minbert.report import write_comparison
 
-    work.check()
     trained_by = ENGINES[engine](work.folder, jobs)
     with saved_when_stopped(), closing(work.train(trained_by, baseline)) as events:
         watch_trials(events, trained_by.at_once)
     results = conclude(work.folder)
     write_comparison(results, work.folder)
     show_comparison(results)
+    record_conclusion(work.folder)
     console.print(f"Report: {shell_path(work.folder / 'report.html')} (also report.md and results.csv)")
     if not results.complete:
         raise typer.Exit(1)

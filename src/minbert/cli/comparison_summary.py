@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 def show_comparison(full: "ComparisonResults") -> None:
     from minbert.comparison.labels import with_short_labels
+    from minbert.report.selection_sentences import selection_sentence
     from minbert.report.sentences import cautions
 
     results = with_short_labels(full)
@@ -31,6 +32,7 @@ def show_comparison(full: "ComparisonResults") -> None:
         console.print("[red]Incomplete[/]: some trials are missing. Run the same command again to train them.")
     for caution in cautions(results):
         console.print(escape_markup(caution))
+    console.print(escape_markup(selection_sentence(results)))
     console.print(
         f"Mean ± standard deviation over seeds; differences from {escape_markup(results.baseline)} with 95% intervals "
         f"over {'' if len(results.seeds) == 1 else 'seeds and '}dev rows; p-values corrected for {results.tested} "

@@ -147,13 +147,6 @@ ComparisonOutOption = Annotated[
     Path, typer.Option("--out", help="Directory of the comparison. Finished trials in it are reused.")
 ]
 SeedsOption = Annotated[str, typer.Option("--seeds", help="Number of seeds (0, 1, ...), or a list of them: 3,5,8.")]
-TrialBudgetOption = Annotated[
-    str | None, typer.Option("--budget", help="Training time per trial: 90s, 10m, 1h.", show_default=False)
-]
-TrialStepsOption = Annotated[
-    int | None,
-    typer.Option("--steps", min=1, help="Training steps per trial, instead of --budget.", show_default=False),
-]
 BaselineOption = Annotated[
     str | None,
     typer.Option(

@@ -19,6 +19,7 @@ from minbert.cli.options import (
     ReproduceSeedOption,
     RowBudgetOption,
     RowsOption,
+    SetOption,
 )
 from minbert.cli.trial_progress import saved_when_stopped, watch_trials
 
@@ -41,6 +42,7 @@ def reproduce(
     backbone: ReproduceBackboneOption = "minilm",
     budget: RowBudgetOption = "5m",
     data_root: DataRootOption = None,
+    set_: SetOption = None,
     out: ReproduceOutOption = Path("runs/reproduce"),
     seed: ReproduceSeedOption = 0,
     rows: RowsOption = None,
@@ -51,8 +53,9 @@ def reproduce(
     """Train the systems in the tables of a report under equal budgets, and compare with the published figures.
 
     Each row of a table is one system. The budget shortens all epochs by the same factor and does not include reading
-    and evaluation; a row with one model per task divides it among them. The same command resumes after an
-    interruption. If a row fails, it is shown as failed and the others continue.
+    and evaluation; a row with one model per task divides it among them. A tenth of the training rows chooses the
+    models (--set selection.validation_fraction=0: the dev rows do). The same command resumes after an interruption. If
+    a row fails, it is shown as failed and the others continue.
 
     Example: minbert reproduce e --budget 5m --data-root data
     """
@@ -65,7 +68,8 @@ def reproduce(
     letters = list(read_published()) if which == "all" else [which]
     chosen = choose_rows(letters, [name.strip() for name in rows.split(",")] if rows else (), extras)
     limit = None if budget == FULL else read_time_budget(budget)
-    settings = ReproductionSettings(out, "" if backbone == OWN else backbone, limit, seed, DataSource(data_root))
+    weights = "" if backbone == OWN else backbone
+    settings = ReproductionSettings(out, weights, limit, seed, DataSource(data_root), set_ or [])
     work = Reproduction(chosen, settings, command_line())
     work.comparison.check()
     file = report or out / "report.md"
@@ -74,6 +78,7 @@ def reproduce(
         watch_trials(with_report(work, events, file), engine.at_once)
     outcomes = outcomes_with_controls(work)
     write_reproduction_report(work, outcomes, file)
+    console.print(selection_line(work))
     show_outcomes(outcomes, file)
 
 
@@ -97,10 +102,17 @@ def write_reproduction_report(work: "Reproduction", outcomes: "Sequence[RowOutco
     about = (
         f"Made by `{command_line()}`: {limit}, backbone {settings.backbone or 'of each recipe'}, seed {settings.seed}. "
         'Figures marked "here" were measured on all dev rows; the others are published. Overall is always '
-        f'{describe_overall(REPORT_OVERALL)}; "printed" is the overall score printed in the report.'
+        f'{describe_overall(REPORT_OVERALL)}; "printed" is the overall score printed in the report. '
+        f"{selection_line(work)}"
     )
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(reproduction_markdown(outcomes, "Published and measured", about), encoding="utf-8")
+
+
+def selection_line(work: "Reproduction") -> str:
+    from minbert.report.selection_sentences import DEV_ROWS_CHOSE, VALIDATION_ROWS_CHOSE
+
+    return f"{DEV_ROWS_CHOSE if work.by_dev_rows else VALIDATION_ROWS_CHOSE}."
 
 
 def show_outcomes(outcomes: "Sequence[RowOutcome]", file: Path) -> None:

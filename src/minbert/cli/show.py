@@ -81,14 +81,14 @@ def with_settings_for_data(recipe: "Recipe", config: "BertConfig") -> "Recipe":
         return recipe
     tasks = recipe.read_tasks()
     try:
-        tasks, train, _ = read_data(recipe, DEFAULT_SOURCE)
+        data = read_data(recipe, DEFAULT_SOURCE)
     except UserError as wrong:
         # the whole message is that of `minbert check`
         why = escape_markup(wrong.problem.splitlines()[0])
         stderr.print(f"The data cannot be read: {why}", style="dim")
         stderr.print(f"So settings are chosen for {ASSUMED_ROWS:,} rows per task.", style="dim")
         return choose_settings(recipe, tasks, config)
-    return choose_settings(recipe, tasks, config, {name: len(rows) for name, rows in train.items()})
+    return choose_settings(recipe, data.tasks, config, {name: len(rows) for name, rows in data.train.items()})
 
 
 def resolved_with_tasks(recipe: "Recipe") -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """minbert train: a recipe and labeled files -> one trained model."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -143,14 +143,20 @@ def show_finished(out: Path, finished: "Finished") -> None:
     """The scores, and an example of `minbert predict`."""
     from minbert.runs.directory import read_run
 
+    about = read_run(out)
+    selection = about["recipe"]["selection"]
+    rows = "validation" if selection.get("validation_fraction") else "dev"
     if finished.out_of_time:
         console.print("Stopped early: the time was up. The best model so far is kept.")
     elif finished.stopped_early:
-        console.print("Stopped early: the dev score no longer improved.")
+        console.print(f"Stopped early: the {rows} score no longer improved.")
     if finished.outcomes and not finished.kept_step:
-        console.print("No training step improved the dev score: the model is the untrained backbone with linear heads.")
+        console.print(
+            f"No training step improved the {rows} score: the model is the untrained backbone with linear heads."
+        )
     show_task_outcomes(finished.outcomes, finished.overall)
-    about = read_run(out)
+    if dev_rows_chose(selection, finished):
+        show_hint("The dev rows also chose the model, which flatters it a little: a test file would tell.")
     records = (about.get(kind, {}) for kind in ("leaks", "test_leaks", "unseen_labels"))
     show_lines(score_lines(finished.outcomes, *records))
     where, tasks = shell_path(out), about["recipe"]["tasks"]
@@ -160,3 +166,10 @@ def show_finished(out: Path, finished: "Finished") -> None:
     show_hint(f"The model is in {where}. Try it:\n  minbert predict {where} {name} {texts}")
     if list(reads.values()).count(count) > 1:
         show_hint(f"  minbert predict {where} all {texts}")
+
+
+def dev_rows_chose(selection: Mapping[str, Any], finished: "Finished") -> bool:
+    """Whether the dev rows chose the model that they measure, and no test rows say more. `selection`: the recipe's."""
+    chosen = selection["keep"] == "best" or "patience" in selection
+    untested = any(each.test is None for each in finished.outcomes.values())
+    return chosen and untested and not selection.get("validation_fraction")

@@ -76,7 +76,8 @@ class TrainingView:
             why = escape_markup(describe_reasons(event.skip_reasons.get(name, {})))
             skipped = f", {event.skipped[name]:,} skipped ({why})" if event.skipped[name] else ""
             rows = f"{plural(train_rows, 'training row')}, {plural(dev_rows, 'dev row')}"
-            rows += f", {plural(event.test_rows[name], 'test row')}" if name in event.test_rows else ""
+            more = {"validation row": event.validation_rows, "test row": event.test_rows}
+            rows += "".join(f", {plural(counts[name], kind)}" for kind, counts in more.items() if name in counts)
             self.bar.console.print(f"  {name}: {rows}{skipped}")
         for note in event.notes:
             self.bar.console.print(f"  {note}", markup=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from minbert.cli.budget_options import TrialBudgetOption, TrialStepsOption
 from minbert.cli.compare import read_budget
 from minbert.cli.console import command_line, show_json
 from minbert.cli.data_files import DataFlags, are_data_files, choose_recipe
@@ -28,8 +29,6 @@ from minbert.cli.options import (
     TaskLengthOption,
     TaskNameOption,
     TextOption,
-    TrialBudgetOption,
-    TrialStepsOption,
     WithRecipeOption,
 )
 from minbert.cli.train import data_source

@@ -5,21 +5,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from minbert.comparison.results import TrialResult
+from minbert.comparison.budget import Budget
+from minbert.comparison.ranking import mean_cost
+from minbert.comparison.results import TrialCost, TrialResult
 from minbert.config.overall_terms import split_measure
 from minbert.runs.directory import read_run
 
-# a trial that took more or less than these fractions of its time did not get what the others got
-MOST_TIME, LEAST_TIME = 1.5, 0.67
-# steps do not depend on the machine, so the tolerance is smaller
-STEP_TOLERANCE = 1.1
-
-# seconds, or steps, of a trial
-TrialLimit = tuple[float | None, int | None]
+# a trial that took this many times its time, or less than the inverse of it, did not get what the others got; nor did
+# one whose steps read so much less than those of another
+TOLERANCE = 1.15
+# steps and examples do not depend on the machine, so the tolerance is smaller
+COUNT_TOLERANCE = 1.1
 
 
 def find_caveats(
-    done: Sequence[TrialResult], limits: Mapping[str, TrialLimit], folder: Path, ranked: Sequence[str] = ()
+    done: Sequence[TrialResult], limits: Mapping[str, Budget], folder: Path, ranked: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """`done`: finished trials whose runs exist; `limits`: the budget of the trials of each label.
 
@@ -30,6 +30,7 @@ def find_caveats(
     return (
         *duplicate_caveats(done),
         *budget_caveats(done, limits),
+        *step_caveats(done, limits, ranked),
         *overall_caveats({label: configs[label] for label in ranked if label in configs}),
         *environment_caveats(list(runs.values())),
     )
@@ -62,40 +63,66 @@ def duplicate_caveats(done: Sequence[TrialResult]) -> Iterator[str]:
         yield f"{' and '.join(names)} are the same training run here, under {len(names)} names."
 
 
-def budget_caveats(done: Sequence[TrialResult], limits: Mapping[str, TrialLimit]) -> Iterator[str]:
-    """Recipes that could not be shortened to the budget, or whose steps were timed while the machine was busy."""
-    for label in dict.fromkeys(each.label for each in done):
-        costs = [each.cost for each in done if each.label == label and each.cost is not None]
-        seconds, steps = limits.get(label, (None, None))
-        if not costs:
-            continue
-        if seconds:
-            spent = sum(cost.seconds for cost in costs) / len(costs)
-            if reason := time_mismatch(spent, seconds):
-                yield f"{label} trained for {spent:,.0f} s of a budget of {seconds:,.0f} s: {reason}."
-        elif steps:
-            made = sum(cost.steps for cost in costs) / len(costs)
-            if reason := step_mismatch(made, steps):
-                yield f"{label} trained for {made:,.0f} steps of a budget of {steps:,.0f}: {reason}."
+def budget_caveats(done: Sequence[TrialResult], limits: Mapping[str, Budget]) -> Iterator[str]:
+    """Recipes that did not keep to the budget, or whose steps were timed while the machine was busy."""
+    for label, cost in mean_costs(done).items():
+        limit = limits.get(label, Budget())
+        if limit.seconds and (reason := time_mismatch(cost.seconds, limit.seconds)):
+            yield f"{label} trained for {cost.seconds:,.0f} s of a budget of {limit.seconds:,.0f} s: {reason}."
+        if limit.steps and (reason := count_mismatch(cost.steps, limit.steps, "step", "the whole recipe is shorter, ")):
+            yield f"{label} trained for {cost.steps:,.0f} steps of a budget of {limit.steps:,}: {reason}."
+        if limit.examples and cost.examples and (reason := count_mismatch(cost.examples, limit.examples, "batch")):
+            yield f"{label} read {cost.examples:,.0f} examples of a budget of {limit.examples:,}: {reason}."
+
+
+def mean_costs(done: Sequence[TrialResult]) -> dict[str, TrialCost]:
+    """The cost of each label's trials, as a mean over seeds."""
+    costs: dict[str, list[TrialCost]] = {}
+    for each in done:
+        if each.cost is not None:
+            costs.setdefault(each.label, []).append(each.cost)
+    return {label: found for label, some in costs.items() if (found := mean_cost(some)) is not None}
 
 
 def time_mismatch(spent: float, limit: float) -> str:
     """Why a trial took longer or shorter than its budget; empty where it did not."""
     busy = "the machine was {} busy than when its steps were timed"
-    if spent > MOST_TIME * limit:
+    if spent > TOLERANCE * limit:
         return f"even its smallest version does not fit, or {busy.format('more')}"
-    if spent < LEAST_TIME * limit:
+    if spent * TOLERANCE < limit:
         return f"the whole recipe is shorter, it stopped early, or {busy.format('less')}"
     return ""
 
 
-def step_mismatch(made: float, limit: float) -> str:
-    """Why a trial made more or fewer steps than its budget; empty where it did not."""
-    if made > STEP_TOLERANCE * limit:
-        return "every task has at least one step in every epoch"
-    if made * STEP_TOLERANCE < limit:
-        return "the whole recipe is shorter, it stopped early, or its epochs do not divide the steps evenly"
+def count_mismatch(made: float, limit: float, unit: str, shorter: str = "") -> str:
+    """Why a trial made more or fewer steps, or read more or fewer examples, than its budget; empty where it did not."""
+    if made > COUNT_TOLERANCE * limit:
+        return f"every task has at least one {unit} in every epoch"
+    if made * COUNT_TOLERANCE < limit:
+        return f"{shorter}it stopped early, or its epochs do not divide the budget evenly"
     return ""
+
+
+def step_caveats(done: Sequence[TrialResult], limits: Mapping[str, Budget], ranked: Sequence[str]) -> Iterator[str]:
+    """Under equal steps, or none: recipes whose steps read more than those of the first, the baseline."""
+    costs = {label: cost for label, cost in mean_costs(done).items() if label in ranked and cost.steps}
+    baseline = costs.get(ranked[0]) if ranked else None
+    limit = limits.get(ranked[0], Budget()) if ranked else Budget()
+    if baseline is None or limit.seconds or limit.examples:
+        return
+    not_equal = "equal steps are not equal data" if limit.steps else "whole recipes do not read equal data"
+    for label, cost in costs.items():
+        ratios = {
+            unit: (own / cost.steps) / (base / baseline.steps)
+            for unit, own, base in (
+                ("examples", cost.examples, baseline.examples),
+                ("tokens", cost.tokens, baseline.tokens),
+            )
+            if own and base
+        }
+        more = [f"{ratio:.1f} times as many {unit}" for unit, ratio in ratios.items() if ratio > TOLERANCE]
+        if more:
+            yield f"A step of {label} reads {' and '.join(more)} as one of {ranked[0]}: {not_equal}."
 
 
 def environment_caveats(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,7 +13,9 @@ from typing import Any
 
 from minbert.comparison.budget import Budget, BudgetTooShort, shortened
 from minbert.comparison.controls import control_trials, missing_places
-from minbert.comparison.engines import Engine, Returned, TrialProgress
+from minbert.comparison.engines import Engine, TrialProgress
+from minbert.comparison.fraction_jobs import measure_fractions
+from minbert.comparison.history import PLAN_FILE, read_history
 from minbert.comparison.remaining_trials import PlannedTrial
 from minbert.comparison.results import TrialResult
 from minbert.comparison.store import Store
@@ -173,9 +175,7 @@ class Comparison:
         too_short: dict[str, BudgetTooShort] = {}
         if unknown:
             yield Calibrating(0, len(unknown))
-        # counting steps needs no model; times are measured the way the trials will run
-        call = engine.call if self.budget.seconds else call_in_process
-        for done, (key, fraction) in enumerate(call(Budget.epoch_fraction_of, unknown), 1):
+        for done, (key, fraction) in enumerate(measure_fractions(engine, unknown), 1):
             if isinstance(fraction, BudgetTooShort):
                 too_short[key] = fraction
             elif isinstance(fraction, BaseException):
@@ -249,23 +249,13 @@ class Comparison:
                 }
                 for trial in trials
             ],
+            "history": read_history(self.folder / PLAN_FILE),
         }
-        write_json(self.folder / "compare.json", plan)
+        write_json(self.folder / PLAN_FILE, plan)
 
     def budget_of(self, trial: Trial) -> dict[str, float | None]:
         budget = self.budget.scaled(self.recipes[trial.label].budget_fraction)
-        return {"seconds": budget.seconds, "steps": budget.steps}
-
-
-def call_in_process(
-    function: Callable[..., Returned], arguments: Mapping[str, tuple[Any, ...]]
-) -> Iterator[tuple[str, Returned | BaseException]]:
-    """Like `Engine.call`, in this process; an error affects only its own recipe."""
-    for name, each in arguments.items():
-        try:
-            yield name, function(*each)
-        except Exception as wrong:
-            yield name, wrong
+        return {"seconds": budget.seconds, "steps": budget.steps, "examples": budget.examples}
 
 
 def unique_trials(trials: Sequence[Trial]) -> list[Trial]:

@@ -8,11 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from minbert.comparison.budget import Budget
 from minbert.comparison.caveats import find_caveats
 from minbert.comparison.control_differences import ranked_controls
+from minbert.comparison.history import PLAN_FILE, exploratory_reasons
 from minbert.comparison.ranking import Ranking, comparable_results, rank_systems
 from minbert.comparison.results import ComparisonResults, TrialResult
 from minbert.comparison.run_differences import PredictionsCache
+from minbert.comparison.selection_rows import validation_fractions
 from minbert.comparison.store import Store
 from minbert.comparison.transfer import measure_transfer
 from minbert.comparison.trial import read_result
@@ -38,7 +41,10 @@ def conclude(folder: Path) -> ComparisonResults:
     gains, transfers = measure_transfer(comparable, baseline, plan["tasks"], tasks, folder)
     reasons = Store(folder / "results.sqlite").results()
     controls, unmeasured = ranked_controls(ranking, baseline, tasks, folder, reasons)
-    limits = {trial["label"]: (trial.get("seconds"), trial.get("steps")) for trial in plan["trials"]}
+    limits = {
+        trial["label"]: Budget(trial.get("seconds"), trial.get("steps"), trial.get("examples"))
+        for trial in plan["trials"]
+    }
     return ComparisonResults(
         title=f"{baseline} and {len(labels) - 1} other{'s' if len(labels) != 2 else ''}",
         baseline=baseline,
@@ -57,8 +63,13 @@ def conclude(folder: Path) -> ComparisonResults:
         transfers=transfers,
         beside=beside,
         overall=ranking.overall,
-        caveats=(*find_caveats(comparable, limits, folder, [baseline, *labels]), *unmeasured),
+        validation=validation_fractions(comparable, labels, folder),
         controls=controls,
+        caveats=(
+            *exploratory_reasons(plan),
+            *find_caveats(comparable, limits, folder, [baseline, *labels]),
+            *unmeasured,
+        ),
     )
 
 
@@ -88,7 +99,7 @@ def backbones_of(results: Sequence[TrialResult], labels: Sequence[str], folder: 
 
 
 def read_plan(folder: Path) -> dict[str, Any]:
-    path = folder / "compare.json"
+    path = folder / PLAN_FILE
     try:
         plan: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -143,7 +143,8 @@ def compute_controls(trial: ControlTrial, comparison: Path) -> Iterator[int]:
     about = read_run(trial_folder(comparison, trial.run_key))
     names = list(dict.fromkeys(task for places in trial.wanted.values() for task in places))
     recipe = recipe_of_rows(trial.recipe, about, names)
-    tasks, train, dev = read_data(recipe, replace(trial.source, skip_bad_rows=bool(about["skip_bad_rows"])))
+    data = read_data(recipe, replace(trial.source, skip_bad_rows=bool(about["skip_bad_rows"])))
+    tasks, train, dev = data.tasks, data.train, data.dev
     check_same_files(about, recipe, {"train": train, "dev": dev})
     backbone = load_backbone(find_backbone(recipe.backbone), DropoutGenerator(0))
     for number, name in enumerate(names):
@@ -165,14 +166,17 @@ def compute_controls(trial: ControlTrial, comparison: Path) -> Iterator[int]:
 
 
 def recipe_of_rows(recipe: Recipe, about: Mapping[str, Any], names: Iterable[str]) -> Recipe:
-    """The recipe with these tasks and those that decide their rows, and the lengths that its run has chosen."""
+    """The recipe with these tasks and those that decide their rows, and the lengths that its run has chosen.
+
+    Controls need no validation rows: they are fitted on all training rows, whatever a recipe holds out.
+    """
     needed = {each for name in names for each in linked_tasks(about["files"], name)}
     plans = {
         name: replace(plan, max_length=about["recipe"]["tasks"][name]["max_length"])
         for name, plan in recipe.tasks.items()
         if name in needed
     }
-    return replace(recipe, tasks=plans)
+    return replace(recipe, tasks=plans, selection=replace(recipe.selection, validation_fraction=None))
 
 
 def check_same_files(about: Mapping[str, Any], recipe: Recipe, splits: Mapping[str, Mapping[str, Dataset]]) -> None:

@@ -41,7 +41,10 @@ class Fold:
 
 def make_folds(recipe: Recipe, source: DataSource, folds: int, folder: Path) -> list[Fold]:
     """Write the rows of each fold below `folder`; the same data gives the same files."""
-    tasks, train, _ = read_data(recipe, source)
+    # a fold's held-out rows choose and score, so validation rows would be held out of nothing
+    whole = replace(recipe, selection=replace(recipe.selection, validation_fraction=None))
+    data = read_data(whole, source)
+    tasks, train = data.tasks, data.train
     fold_of = {name: assign_folds(rows, tasks[name], folds) for name, rows in train.items()}
     return [write_fold(number, tasks, train, fold_of, folder.resolve()) for number in range(folds)]
 

@@ -1,7 +1,7 @@
 """(the results of a comparison, its runs) -> which recipe is better on which measure, and how certain that is."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -202,5 +202,5 @@ def recipe_changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[tup
 def mean_cost(costs: Sequence[TrialCost]) -> TrialCost | None:
     if not costs:
         return None
-    seconds, steps, tokens, total, trainable, memory, size = np.mean([astuple(each) for each in costs], axis=0).tolist()
-    return TrialCost(seconds, steps, tokens, round(total), round(trainable), memory, size)
+    found = TrialCost(*np.mean([astuple(each) for each in costs], axis=0).tolist())
+    return replace(found, total=round(found.total), trainable=round(found.trainable))

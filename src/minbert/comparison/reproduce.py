@@ -10,6 +10,7 @@ from minbert.comparison.conclude import planned_results, read_plan
 from minbert.comparison.engines import Engine
 from minbert.comparison.published import REPORT_METRICS, PublishedRow, published_overall
 from minbert.comparison.results import TrialResult
+from minbert.comparison.selection_rows import with_validation_rows
 from minbert.comparison.transfer import LabeledRecipe
 from minbert.config.loading import read_recipe
 from minbert.data.source import DEFAULT_SOURCE, DataSource
@@ -29,6 +30,8 @@ class ReproductionSettings:
     seconds: float | None = None
     seed: int = 0
     source: DataSource = DEFAULT_SOURCE
+    # settings of all recipes, as --set has them
+    overrides: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,11 @@ class Reproduction:
             settings.out, [*recipes.values()], [settings.seed], budget, source=settings.source, command=command
         )
 
+    @property
+    def by_dev_rows(self) -> bool:
+        """Whether dev rows choose any of the models."""
+        return not all(job.recipe.selection.validation_fraction for job in self.comparison.recipes.values())
+
     def train(self, engine: Engine) -> Generator[ComparisonEvent, None, None]:
         return self.comparison.train(engine, next(iter(self.comparison.recipes)))
 
@@ -160,7 +168,8 @@ def row_recipes(row: PublishedRow, settings: ReproductionSettings) -> list[Label
         overrides = [f"backbone={settings.backbone}"] if settings.backbone else []
         overrides += [f'tasks=["{task}"]'] if row.one_model_per_task else []
         name = f"{row.id}-{task}" if task else row.id
-        jobs.append(LabeledRecipe(name, read_recipe(recipe, overrides), 1 / len(row.models)))
+        chosen = with_validation_rows(read_recipe(recipe, [*overrides, *settings.overrides]))
+        jobs.append(LabeledRecipe(name, chosen, 1 / len(row.models)))
     return jobs
 
 

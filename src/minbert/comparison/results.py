@@ -29,6 +29,8 @@ class TrialCost:
     # bytes of the process at its largest, and of the saved model
     memory: float
     size: float
+    # training rows drawn; 0: not recorded
+    examples: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,7 @@ class ComparisonResults:
     systems: tuple[System, ...]
     # False: some trials have failed or are missing, so the ranking covers the rest
     complete: bool
-    # in words: "10 minutes of training each", "400 steps per training run", "whole recipes"
+    # in words: "10 minutes of training each", "400 steps per training run", "whole recipes", ...
     budget: str
     backbone: str
     # how many differences were tested together
@@ -208,6 +210,8 @@ class ComparisonResults:
     beside: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     # "task.metric": what it counts in the overall score; empty: the mean of the tasks' main metrics
     overall: Mapping[str, OverallTerm] = field(default_factory=dict)
+    # by label, the fraction of the training rows that chose the models; 0: dev rows did; empty: not known
+    validation: Mapping[str, float] = field(default_factory=dict)
     # sentences on what makes the trials less comparable than the tables suggest
     caveats: tuple[str, ...] = ()
     # what every system must beat

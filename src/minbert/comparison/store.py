@@ -25,6 +25,8 @@ create table if not exists trials (
     memory real, size real, run text not null
 );
 """
+# columns that tables of earlier versions lack
+ADDED_COLUMNS = {"examples": "real default 0"}
 COST_COLUMNS = tuple(each.name for each in fields(TrialCost))
 STORE_COLUMNS = ("key", "label", "seed", "state", "reason", "scores", "overall", *COST_COLUMNS, "run")
 
@@ -34,6 +36,10 @@ class Store:
         self.path = path
         with self.connected() as database:
             database.executescript(STORE_TABLES)
+            known = {row[1] for row in database.execute("pragma table_info(trials)")}
+            for name, kind in ADDED_COLUMNS.items():
+                if name not in known:
+                    database.execute(f"alter table trials add column {name} {kind}")
 
     @contextmanager
     def connected(self) -> Iterator[sqlite3.Connection]:

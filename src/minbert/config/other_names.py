@@ -14,7 +14,7 @@ PLACES = {
     **dict.fromkeys(("alpha", "beta2_decay", "clipping_threshold", "momentum_decay"), "optimizer.algorithm"),
     **dict.fromkeys(("epochs", "steps_per_epoch", "sampler", "trainable", "frozen_dropout"), FIRST_STAGE),
     **dict.fromkeys(("max_rows_per_task", "batch_sizes", "max_lengths", "distillation"), FIRST_STAGE),
-    **dict.fromkeys(("patience", "keep", "eval_rows", "gradient_cosine_rows"), "selection"),
+    **dict.fromkeys(("patience", "keep", "validation_fraction", "eval_rows", "gradient_cosine_rows"), "selection"),
     **dict.fromkeys(("pairing", "pooling", "head", "loss", "adapters", "regularizers"), "defaults"),
     **dict.fromkeys(("symmetric", "shared_layer", "batch_size", "max_length"), "defaults"),
     **dict.fromkeys(("balancer", "weight_averaging", "epoch_fraction", "precision", "backbone", "seed"), ""),

@@ -184,11 +184,14 @@ class Optimizer:
 class Selection:
     """When models are measured in training, and which one is kept."""
 
-    # "best": the model with the best overall score on the dev rows; "last": that of the last epoch
+    # "best": the model with the best overall score on the rows that choose; "last": that of the last epoch
     keep: Literal["best", "last"] = "best"
     # end the run after this many evaluations in a row without a better one
     patience: int | None = None
-    # how many dev rows of a task are measured in training; left out: all
+    # this fraction of the training rows of each task is held out: it chooses the model instead of the dev rows, which
+    # only measure it at the end; left out, or 0: dev rows choose
+    validation_fraction: float | None = None
+    # how many of the rows that choose are measured in training, per task; left out: all
     eval_rows: int | None = None
     # whether the untrained backbone with fitted linear heads competes with the trained models
     untrained: bool = False
@@ -198,8 +201,15 @@ class Selection:
     def __post_init__(self) -> None:
         if self.gradient_cosine_rows is not None and self.gradient_cosine_rows < 0:
             raise ValueError("'gradient_cosine_rows' is a number of rows, at least 0")
+        if not 0 <= (self.validation_fraction or 0.0) < 1:
+            raise ValueError("'validation_fraction' is a fraction of the training rows, at least 0 and below 1")
         if (self.patience is not None and self.patience < 1) or (self.eval_rows is not None and self.eval_rows < 1):
             raise ValueError("'patience' and 'eval_rows' are at least 1")
+
+    @property
+    def chosen_on(self) -> str:
+        """The rows that choose the model: "dev" or "validation"."""
+        return "validation" if self.validation_fraction else "dev"
 
 
 @dataclass(frozen=True)
@@ -217,7 +227,8 @@ class Recipe:
     stages: tuple[Stage, ...] = ()
     # without stages: passes over the rows of each task; left out: the fewer rows, the more passes
     epochs: float | None = None
-    # how much of each epoch is trained: 0.1 is a tenth of its steps, and of the steps of each task in it
+    # how much of each epoch is trained: 0.1 is a tenth of its steps, and of the steps of each task in it; 2 is twice as
+    # much
     epoch_fraction: float = 1.0
     balancer: Spec = "sum"
     # the mean of the weights over steps, which is measured and saved; left out: the weights as they are
@@ -234,8 +245,8 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.seed < 0:
             raise ValueError("'seed' is at least 0")
-        if not 0 < self.epoch_fraction <= 1:
-            raise ValueError("'epoch_fraction' is above 0 and at most 1")
+        if self.epoch_fraction <= 0:
+            raise ValueError("'epoch_fraction' is above 0")
         if self.epochs is not None and self.epochs <= 0:
             raise ValueError("'epochs' is above 0")
         if not self.tasks:

@@ -31,14 +31,20 @@ MOST_HELD_OUT = 0.2
 
 def split_off_dev(dataset: Dataset, task: Task) -> tuple[Dataset, Dataset]:
     """A training file as training rows and dev rows."""
-    assert dataset.labels is not None
-    strata_N = dataset.labels if task.kind == "classify" else score_bins(dataset.labels, task.dev_split)
-    in_dev_N = choose_dev_rows(example_keys(dataset.texts), strata_N, task.dev_split)
-    if not in_dev_N.any():
+    train, dev = hold_out(dataset, task, task.dev_split)
+    if not len(dev):
         raise no_dev_rows(dataset, task)
-    train, dev = dataset.take(np.flatnonzero(~in_dev_N)), dataset.take(np.flatnonzero(in_dev_N))
-    dev.skipped = []  # they are counted with the training rows
     return train, dev
+
+
+def hold_out(dataset: Dataset, task: Task, fraction: float) -> tuple[Dataset, Dataset]:
+    """The rows that are left, and those that are held out; none where there are too few different examples."""
+    assert dataset.labels is not None
+    strata_N = dataset.labels if task.kind == "classify" else score_bins(dataset.labels, fraction)
+    held_out_N = choose_dev_rows(example_keys(dataset.texts), strata_N, fraction)
+    left, held_out = dataset.take(np.flatnonzero(~held_out_N)), dataset.take(np.flatnonzero(held_out_N))
+    held_out.skipped = []  # they are counted with the rows that are left
+    return left, held_out
 
 
 def no_dev_rows(dataset: Dataset, task: Task) -> UserError:
@@ -77,17 +83,23 @@ def without_held_out(
     Tasks with different labels split the same texts a little differently. The dev rows of a task depend on this task
     alone, so that its scores can be compared between recipes; training rows give way.
     """
-    kept = dict(train)
     split = [name for name, task in tasks.items() if task.files.dev is None]
-    held_out = {name: set(example_keys(dev[name].texts)) for name in split} if len(split) > 1 else {}
-    for name in held_out:
-        others = set().union(*(keys for other, keys in held_out.items() if other != name))
-        gone_N = np.array([key in others for key in example_keys(train[name].texts)])
+    split_train, split_dev = ({name: rows[name] for name in split} for rows in (train, dev))
+    return {**train, **without_rows_of_others(split_train, split_dev, "a dev row of another task")}
+
+
+def without_rows_of_others(
+    train: Mapping[str, Dataset], held_out: Mapping[str, Dataset], reason: str
+) -> dict[str, Dataset]:
+    """The training rows of each task, without the examples that another task holds out; `reason`: said of those."""
+    kept, keys = dict(train), {name: set(example_keys(rows.texts)) for name, rows in held_out.items()}
+    for name, rows in train.items():
+        others = set().union(*(each for other, each in keys.items() if other != name))
+        gone_N = np.array([bool(others) and key in others for key in example_keys(rows.texts)])
         if gone_N.any() and not gone_N.all():
-            kept[name] = train[name].take(np.flatnonzero(~gone_N))
-            lines = [train[name].lines[row] for row in np.flatnonzero(gone_N)]
-            reasons = [RejectedRow(train[name].path, line, "a dev row of another task") for line in lines]
-            kept[name].skipped = sorted(train[name].skipped + reasons, key=lambda reject: reject.line)
+            kept[name] = rows.take(np.flatnonzero(~gone_N))
+            reasons = [RejectedRow(rows.path, rows.lines[row], reason) for row in np.flatnonzero(gone_N)]
+            kept[name].skipped = sorted(rows.skipped + reasons, key=lambda reject: reject.line)
     return kept
 
 

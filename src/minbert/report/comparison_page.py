@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 
-from minbert.comparison.results import WHOLE, ComparisonResults
+from minbert.comparison.results import ComparisonResults
 from minbert.plural import plural
 from minbert.report.blocks import (
     Block,
@@ -32,6 +32,7 @@ from minbert.report.control_sentences import control_sentences
 from minbert.report.cost_section import cost_section
 from minbert.report.method_section import method_section
 from minbert.report.ranking_section import ranking_section, training_run_table
+from minbert.report.selection_sentences import choosing_rows
 from minbert.report.sentences import (
     cautions,
     comparison_headline,
@@ -149,10 +150,7 @@ def difference_section(results: ComparisonResults) -> Section:
 
 def curve_section(results: ComparisonResults, colors: dict[str, str]) -> Section:
     legend = tuple((each.label, colors[each.label]) for each in results.systems if each.curves)
-    rows = "the dev rows"
-    if results.budget != WHOLE:
-        rows = "the sample of dev rows that selects the model to keep (the tables use all dev rows)"
-    caption = f"Mean over seeds on {rows}; the band is one standard deviation on either side."
+    caption = f"Mean over seeds on {choosing_rows(results)}; the band is one standard deviation on either side."
 
     def figure(measure: str) -> Figure | None:
         # the baseline last, so that it is drawn on top
@@ -164,7 +162,7 @@ def curve_section(results: ComparisonResults, colors: dict[str, str]) -> Section
         return Figure(f"curves-{measure}", lambda width: line_chart(series, title, decimals, width), caption, legend)
 
     blocks = choice_of_measure(results, figure)
-    lead, hint = "Dev scores during training.", "Click the legend to show or hide a recipe."
+    lead, hint = "Scores during training.", "Click the legend to show or hide a recipe."
     return Section("curves", "Curves", "Learning curves", lead, (Legend(legend), *blocks) if blocks else (), hint)
 
 

@@ -7,6 +7,7 @@ from minbert.plural import plural
 from minbert.report.blocks import Facts, Section
 from minbert.report.control_sentences import controls_text
 from minbert.report.number_format import fixed
+from minbert.report.selection_sentences import selection_sentence
 from minbert.report.sentences import (
     fewest_shared_seeds,
     join_names,
@@ -20,6 +21,7 @@ from minbert.report.sentences import (
 def method_section(results: ComparisonResults) -> Section:
     pairs = (
         ("Training", training_text(results)),
+        ("Model selection", selection_sentence(results)),
         ("Scores", scores_text(results)),
         ("± and intervals of scores", spread_text(results)),
         ("Differences", differences_text(results)),

@@ -1,22 +1,20 @@
-"""A finished run -> what it cost: time, steps, tokens, parameters, memory, disk."""
+"""A finished run -> what it cost: time, steps, examples, tokens, parameters, memory, disk."""
 
 import sys
 from pathlib import Path
 
 from minbert.config.recipe import Recipe
 from minbert.encoder.bert import BertConfig
-from minbert.runs.metrics_log import steps_and_tokens
+from minbert.runs.metrics_log import logged_cost
 from minbert.training.prepare import parameter_counts
 
 
 def run_cost(run: Path, recipe: Recipe, config: BertConfig, seconds: float, memory: int) -> dict[str, float]:
     """`seconds` of training steps alone; `memory`: bytes of the process at its largest."""
     counts = parameter_counts(recipe, config)
-    steps, tokens = steps_and_tokens(run)
     return {
         "seconds": round(seconds, 2),
-        "steps": steps,
-        "tokens": tokens,
+        **logged_cost(run),
         "total": counts["total"],
         "trainable": counts["trainable"],
         "memory": memory,

@@ -1,4 +1,4 @@
-"""metrics.jsonl of a run -> curves.png: loss and dev score of each task over the steps."""
+"""metrics.jsonl of a run -> curves.png: loss and score of each task over the steps."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,8 @@ import numpy as np
 Points = dict[str, list[tuple[int, float]]]
 
 
-def draw_curves(run: Path) -> Path:
+def draw_curves(run: Path, rows: str = "dev") -> Path:
+    """`rows`: those that are scored during training."""
     # the object interface: no pyplot, so no global state and no window
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -28,7 +29,7 @@ def draw_curves(run: Path) -> Path:
     for name, points in scores.items():
         line = {"color": "black", "linewidth": 2.2} if name == "overall" else {"linewidth": 1.4}
         right.plot(*zip(*points, strict=True), marker="o", markersize=4, label=name, **line)
-    right.set(title="dev score", xlabel="step")
+    right.set(title=f"{rows} score", xlabel="step")
     for axis in (left, right):
         axis.grid(alpha=0.25)
         axis.spines[["top", "right"]].set_visible(False)
@@ -40,7 +41,7 @@ def draw_curves(run: Path) -> Path:
 
 
 def read_points(run: Path) -> tuple[Points, Points]:
-    """Losses by task, and dev scores by task and main metric."""
+    """Losses by task, and scores by task and main metric."""
     losses: Points = {}
     scores: Points = {}
     for row in map(json.loads, (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()):

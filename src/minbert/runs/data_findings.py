@@ -6,7 +6,7 @@ from typing import Literal
 
 from minbert.data.leaks import SplitLeaks, find_split_leaks
 from minbert.data.rejects import describe_reasons
-from minbert.data.text_keys import ExampleKey, ordered_keys
+from minbert.data.text_keys import ExampleKey, example_keys, ordered_keys
 from minbert.plural import plural
 from minbert.runs.split_report import SplitReport, report_split
 from minbert.runs.unseen_labels import find_unseen_labels
@@ -75,13 +75,17 @@ def examine_data(ready: Prepared) -> ExaminedData:
 def leaks_of(ready: Prepared, keys: Mapping[tuple[str, str], Sequence[ExampleKey]]) -> tuple[SplitLeaks, SplitLeaks]:
     """The leaks of dev rows into training rows, and of test rows into both. `keys`: of each split and task."""
     scored = [name for name in ready.tasks if ready.model.task(name).loss.predicts]
+    seen = {name: list(keys["train", name]) for name in ready.tasks}
+    for name, split in ready.validation.items():
+        # they are from the training file, and choose the model
+        seen[name] += example_keys(split.dataset.texts)
     leaks = find_split_leaks(
-        {name: keys["train", name] for name in ready.tasks},
+        seen,
         {name: keys["dev", name] for name in scored},
         {name: ready.dev[name].dataset for name in scored},
     )
     test_leaks = find_split_leaks(
-        {name: [*keys["train", name], *keys["dev", name]] for name in ready.tasks},
+        {name: [*seen[name], *keys["dev", name]] for name in ready.tasks},
         {name: keys["test", name] for name in ready.test},
         {name: split.dataset for name, split in ready.test.items()},
         "test",

@@ -193,6 +193,9 @@ def comparable_config(table: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("about", "deviations", "backbone"):
         kept.pop(name, None)
     kept["selection"].pop("gradient_cosine_rows", None)
+    if not kept["selection"].get("validation_fraction"):
+        # 0 is the same as left out
+        kept["selection"].pop("validation_fraction", None)
     for plan in kept["tasks"].values():
         plan.get("task", {}).pop("about", None)
     return kept

@@ -35,6 +35,8 @@ class Started:
     skip_reasons: dict[str, dict[str, int]] = field(default_factory=dict)
     # task: labeled rows of its test file
     test_rows: dict[str, int] = field(default_factory=dict)
+    # task: training rows that are held out to choose the model
+    validation_rows: dict[str, int] = field(default_factory=dict)
     # the warnings, and what each of them is about
     findings: tuple[Finding, ...] = ()
 
@@ -49,7 +51,7 @@ class Measuring:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """The dev scores at some step; `best`: whether this is the best model so far."""
+    """The scores at some step, on the rows that choose the model; `best`: whether this is the best model so far."""
 
     step: int
     scores: Scores

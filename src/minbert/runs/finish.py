@@ -51,7 +51,7 @@ def finish(fit: Fit, planned_steps: int | None = None) -> Generator[Event, None,
     """
     ready, out = fit.ready, fit.out
     if fit.curves:
-        draw_curves(out)
+        draw_curves(out, ready.recipe.selection.chosen_on)
     model, _ = load_model(out, ready.recipe.precision)
     calibrate_kept(fit, model)
     (out / "predictions").mkdir(exist_ok=True)
@@ -111,10 +111,11 @@ def with_intervals(tested: Scoring) -> dict[str, dict[str, Any]]:
 
 
 def calibrate_kept(fit: Fit, model: Model) -> None:
-    """Fit the temperature and the decision threshold of each classifier on dev rows, and save them with the model."""
+    """Fit the temperature and the decision threshold of each classifier on the rows that choose, and save them
+    with the model."""
     temperatures: dict[str, float] = {}
     thresholds: dict[str, float | None] = {}
-    few = {name: fixed_sample(fit.ready.dev[name], CALIBRATION_ROWS) for name in model.tasks}
+    few = {name: fixed_sample(fit.ready.choosing[name], CALIBRATION_ROWS) for name in model.tasks}
     few = splits_for(model, fit.ready, few)
     for name, part in model.tasks.items():
         if part.task.kind != "classify" or not part.loss.predicts or part.head.output_kind != "logits":

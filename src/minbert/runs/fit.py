@@ -81,7 +81,7 @@ class Fit:
         self.memory = 0
         self.saved_at = time.monotonic()
         rows = ready.recipe.selection.eval_rows
-        self.sample = {name: fixed_sample(split, rows) for name, split in ready.dev.items()}
+        self.sample = {name: fixed_sample(split, rows) for name, split in ready.choosing.items()}
 
     @cached_property
     def examined(self) -> ExaminedData:
@@ -90,7 +90,7 @@ class Fit:
 
     @cached_property
     def train_sample(self) -> dict[str, Split]:
-        """As many training rows as dev rows are scored, for a sampler that compares the two."""
+        """As many training rows as are scored of those that choose, for a sampler that compares the two."""
         return {name: fixed_sample(self.ready.train[name], len(split.dataset)) for name, split in self.sample.items()}
 
     @cached_property
@@ -127,7 +127,8 @@ class Fit:
             if self.ready.recipe.selection.untrained:
                 yield from self.keep_untrained(fits)
             yield from self.start_heads(fits)
-        log = MetricsLog(self.out, self.loop.done, measured=not self.unmeasured, tensorboard=self.curves)
+        rows = self.ready.recipe.selection.chosen_on
+        log = MetricsLog(self.out, self.loop.done, measured=not self.unmeasured, tensorboard=self.curves, rows=rows)
         with closing(log), closing(StepProfiler(self.out)) if profile else nullcontext() as profiler:
             while True:
                 if self.unmeasured:

@@ -14,22 +14,25 @@ LAST_BYTES = 2**16
 
 
 class MetricsLog:
-    def __init__(self, out: Path, done: int = 0, measured: bool = True, tensorboard: bool = True) -> None:
+    def __init__(
+        self, out: Path, done: int = 0, measured: bool = True, tensorboard: bool = True, rows: str = "dev"
+    ) -> None:
         """`done`: steps that the log already has; `measured`: whether the last of them was evaluated if it was due;
-        `tensorboard`: whether to write events for it.
+        `tensorboard`: whether to write events for it; `rows`: those that are scored.
 
         Lines that an interrupted run wrote after its last checkpoint are removed: those steps are repeated.
         """
         path = out / "metrics.jsonl"
         if path.is_file():
             drop_lines_after(path, done, measured)
+        self.rows = rows
         self.events = event_writer(out, done) if tensorboard else None
         self.file = path.open("a", encoding="utf-8", buffering=1)  # flushed line by line
 
     def step(self, step: Step) -> None:
         row = {"step": step.number, "stage": step.stage, "epoch": step.epoch, "losses": step.losses}
         row |= {"weights": step.weights} if step.weights else {}
-        self.write(row | {"learning_rate": step.learning_rate, "tokens": step.tokens})
+        self.write(row | {"learning_rate": step.learning_rate, "examples": step.examples, "tokens": step.tokens})
         for name, loss in step.losses.items():
             self.add_scalar(f"loss/{name}", loss, step.number)
         for name, weight in step.weights.items():
@@ -41,8 +44,8 @@ class MetricsLog:
         self.write(row)
         for name, found in event.scores.items():
             for metric, value in found.items():
-                self.add_scalar(f"dev/{name}/{metric}", value, event.step)
-        self.add_scalar("dev/overall", event.overall, event.step)
+                self.add_scalar(f"{self.rows}/{name}/{metric}", value, event.step)
+        self.add_scalar(f"{self.rows}/overall", event.overall, event.step)
 
     def compared(self, step: int, found: GradientCosines) -> None:
         self.write({"step": step, "cosines": found.cosines, "norms": found.norms})
@@ -83,14 +86,15 @@ def drop_lines_after(path: Path, done: int, measured: bool) -> None:
     write_text(path, "".join(kept))
 
 
-def steps_and_tokens(run: Path) -> tuple[int, int]:
-    """The number of steps of a run, and of tokens in them."""
-    steps = tokens = 0
+def logged_cost(run: Path) -> dict[str, int]:
+    """The number of steps of a run, and of examples and tokens in them."""
+    found = {"steps": 0, "examples": 0, "tokens": 0}
     with (run / "metrics.jsonl").open(encoding="utf-8") as lines:
         for line in map(json.loads, lines):
             if "tokens" in line:
-                steps, tokens = steps + 1, tokens + line["tokens"]
-    return steps, tokens
+                for name, count in {"steps": 1, "examples": line.get("examples", 0), "tokens": line["tokens"]}.items():
+                    found[name] += count
+    return found
 
 
 def last_logged_step(run: Path) -> int:

@@ -190,7 +190,8 @@ def budget_notes(ready: Prepared, limit: TimeLimit | None, whole: int) -> tuple[
         return ()
     steps, rows = ready.setup.steps, limit.plan.eval_rows
     part = "the whole training fits" if steps >= whole else f"{steps:,} of {whole:,} steps fit"
-    scored = "all dev rows" if rows is None else f"at most {rows:,} dev rows of each task"
+    kind = ready.recipe.selection.chosen_on
+    scored = f"all {kind} rows" if rows is None else f"at most {rows:,} {kind} rows of each task"
     return (f"budget of {limit.plan.seconds:g} s: {part}; evaluated on {scored} during training",)
 
 
@@ -198,7 +199,7 @@ def chosen_for(recipe: Recipe, ready: Prepared) -> tuple[str, ...]:
     """What was chosen for a recipe without stages."""
     if recipe.stages:
         return ()
-    rows = {name: (len(split.dataset), len(ready.dev[name].dataset)) for name, split in ready.train.items()}
+    rows = {name: (len(split.dataset), len(ready.choosing[name].dataset)) for name, split in ready.train.items()}
     limits = {name: ready.model.task(name).max_length for name in rows}
     truncated = {name: float(split.encoded.truncated.mean()) for name, split in ready.train.items()}
     return (
@@ -226,4 +227,5 @@ def started_event(ready: Prepared, limit: TimeLimit | None, done: int = 0, notes
             name: count_reasons(row for dataset in each for row in dataset.skipped) for name, each in datasets.items()
         },
         test_rows={name: len(split.dataset) for name, split in ready.test.items()},
+        validation_rows={name: len(split.dataset) for name, split in ready.validation.items()},
     )

@@ -17,7 +17,7 @@ from minbert.runs.events import Measuring, Scores
 from minbert.runs.predictions import write_dev_predictions
 from minbert.training.prepare import Split
 
-# dev rows that a temperature is fitted on
+# rows of a task that a temperature is fitted on
 CALIBRATION_ROWS = 2000
 
 # fills in the predictions for a task's rows; yields the fraction done

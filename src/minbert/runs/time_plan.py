@@ -17,7 +17,8 @@ from minbert.inference.task_predictions import empty_predictions
 from minbert.model.multitask import Model
 from minbert.runs.controls import CONTROL_TRAIN_ROWS, control_dev_rows
 from minbert.runs.scoring import CALIBRATION_ROWS, fixed_sample
-from minbert.training.draw_costs import DrawKind, count_draws, draw_seconds, largest_fraction, time_draws
+from minbert.training.draw_costs import DrawKind, count_draws, draw_seconds, largest_fraction
+from minbert.training.draw_timing import time_draws
 from minbert.training.linear_probe import FITTED, PROBE_ROWS, WHOLE_FITS, can_be_probed, reads_plain_mean
 from minbert.training.loop import Loop
 from minbert.training.prepare import Prepared
@@ -25,8 +26,8 @@ from minbert.training.stages import StagePlan, plan_stages
 
 # rows of each task that are predicted to time them
 TIMED_ROWS = 32
-# below this budget, only one step of each kind is timed
-SHORT_BUDGET = 120.0
+# steps of each kind that are timed, and below which budget it is only one
+TIMED_STEPS, SHORT_BUDGET = 3, 120.0
 # fewer rows than this say too little about a model
 FEWEST_PLANNED_ROWS = 64
 # the fractions of the time, without the final scores, for controls and probe together, and for evaluations
@@ -97,6 +98,10 @@ class RunCosts:
     def rows(self, name: str) -> tuple[int, int]:
         return len(self.ready.train[name].dataset), len(self.ready.dev[name].dataset)
 
+    def scored_rows(self, name: str) -> int:
+        """Rows of a task that an evaluation in training may read."""
+        return len(self.ready.choosing[name].dataset)
+
     def probe(self, rows: int) -> float:
         """The controls, and the fit of linear heads, on so many rows."""
         seconds, model = 0.0, self.ready.model
@@ -120,7 +125,7 @@ class RunCosts:
 
     def evaluation(self, rows: int | None) -> float:
         """One evaluation during training, and saving the model."""
-        read = sum(row * min(self.rows(name)[1], rows or math.inf) for name, row in self.row.items())
+        read = sum(row * min(self.scored_rows(name), rows or math.inf) for name, row in self.row.items())
         return read * (2 if self.wants_scores else 1) + self.file
 
     def evaluations(self, rows: int | None) -> float:
@@ -143,11 +148,11 @@ class RunCosts:
 
     @property
     def final(self) -> float:
-        """Calibration on dev rows, then the scores on dev and test rows."""
+        """Calibration on the rows that choose, then the scores on dev and test rows."""
         seconds = FIXED_SECONDS + 2 * self.file
         for name, row in self.row.items():
-            dev = self.rows(name)[1]
-            seconds += row * (dev + min(dev, CALIBRATION_ROWS) + self.test.get(name, 0))
+            dev, choosing = self.rows(name)[1], self.scored_rows(name)
+            seconds += row * (dev + min(choosing, CALIBRATION_ROWS) + self.test.get(name, 0))
         return seconds
 
     def training(self, epoch_fraction: float) -> float:
@@ -169,7 +174,7 @@ def plan_time(
     """
     with unchanged(ready):
         row = time_rows(ready)
-        draws = time_draws(ready, 1) if limit < SHORT_BUDGET else time_draws(ready)
+        (draws,) = time_draws([ready], 1 if limit < SHORT_BUDGET else TIMED_STEPS)
     test = {name: len(split.dataset) for name, split in ready.test.items() if name in row}
     plan = fit_into(RunCosts(ready, draws, row, test, controls), limit, time.monotonic() - began)
     return replace(plan, patience=patience)
@@ -190,14 +195,13 @@ def fit_into(costs: RunCosts, limit: float, used: float) -> TimePlan:
     left = MARGIN * (limit - used - costs.final)
     eval_rows, probe_rows = recipe.selection.eval_rows, PROBE_ROWS
     if costs.probe(probe_rows) + costs.evaluations(eval_rows) + costs.training(recipe.epoch_fraction) > left:
-        longest = max((costs.rows(name)[1] for name in costs.row), default=1)
+        longest = max(map(costs.scored_rows, costs.row), default=1)
         most = longest if eval_rows is None else min(eval_rows, longest)
         fewer = largest_rows(most, costs.evaluations, EVALUATION_SHARE * left)
         eval_rows = fewer if fewer < most else eval_rows
         probe_rows = largest_rows(probe_rows, costs.probe, PROBE_SHARE * left)
     rest = left - costs.probe(probe_rows) - costs.evaluations(eval_rows)
-    ready = costs.ready
-    fraction = largest_fraction(recipe, sizes_of(ready), lengths_of(ready), max(rest, 1e-6), costs.draws)
+    fraction = largest_fraction(recipe, lambda each: costs.training(each.epoch_fraction), max(rest, 1e-6))
     return TimePlan(limit, fraction, eval_rows, probe_rows, costs.evaluation(eval_rows) + costs.final)
 
 

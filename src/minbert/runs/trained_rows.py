@@ -24,7 +24,7 @@ def count_trained_rows(
     about = read_run(run)
     source = replace(source, skip_bad_rows=source.skip_bad_rows or bool(about.get("skip_bad_rows")))
     try:
-        train = read_data(read_recipe(str(run / "recipe.toml")), source)[1]
+        train = read_data(read_recipe(str(run / "recipe.toml")), source).train
     except UserError:
         # the training files have been moved; one of these may be a copy
         hashes = about["sha256"]["data"]

@@ -1,18 +1,12 @@
-"""A run's stages -> how often they draw which tasks, how long each draw takes here, and what fits into a limit."""
+"""A run's stages -> how often they draw which tasks, how much each draw costs, and what fits into a limit."""
 
-import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from minbert.config.recipe import Recipe
-from minbert.training.loop import Loop
-from minbert.training.prepare import Prepared
-from minbert.training.samplers import Sampler, StageSizes
 from minbert.training.stages import StagePlan, plan_stages
 
-# the first step of each kind allocates what the others reuse, so it is not timed
-WARMUP_STEPS, TIMED_STEPS = 1, 3
 # bisection steps: a precision of one thousandth of the range is enough
 SEARCH_STEPS = 10
 
@@ -20,40 +14,71 @@ SEARCH_STEPS = 10
 TaskDraw = tuple[str, ...]
 # (stage settings, tasks drawn)
 DrawKind = tuple[str, TaskDraw]
+# what the whole training of a recipe costs: seconds, steps, examples
+RecipeCost = Callable[[Recipe], float]
 
 
-def largest_fraction(
-    recipe: Recipe,
-    sizes: Mapping[str, int],
-    lengths: Mapping[str, int],
-    limit: float,
-    cost_per_draw: Mapping[DrawKind, float] | None = None,
-) -> float:
-    """The largest fraction whose draws cost no more than the limit; without `cost_per_draw`, each draw costs 1."""
-
-    def cost(fraction: float) -> float:
-        return training_cost(replace(recipe, epoch_fraction=fraction), sizes, lengths, cost_per_draw)
-
-    whole = cost(recipe.epoch_fraction)
-    if whole <= limit:
+def largest_fraction(recipe: Recipe, cost: RecipeCost, limit: float) -> float:
+    """The largest fraction of each epoch that costs no more than the limit; at most the recipe's own."""
+    if cost(recipe) <= limit:
         return recipe.epoch_fraction
-    # every task has at least one batch in every epoch, so a fraction costs at least its proportional part
-    low, high = 0.0, min(recipe.epoch_fraction, 2 * recipe.epoch_fraction * limit / whole)
-    for _ in range(SEARCH_STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if cost(middle) <= limit else (low, middle)
+    low, high = bracket_fraction(recipe, cost, limit)
     # where not even the smallest fraction fits, take the smallest
     return low or high
 
 
-def training_cost(
-    recipe: Recipe,
-    sizes: Mapping[str, int],
-    lengths: Mapping[str, int],
-    cost_per_draw: Mapping[DrawKind, float] | None,
+def matching_fraction(recipe: Recipe, cost: RecipeCost, target: float) -> float:
+    """The fraction of each epoch whose cost is nearest to the target; above 1, epochs are longer than the recipe's."""
+    if cost(recipe) == target:
+        return recipe.epoch_fraction
+    around = [fraction for fraction in bracket_fraction(recipe, cost, target) if fraction]
+    return min(around, key=lambda fraction: abs(cost(replace(recipe, epoch_fraction=fraction)) - target))
+
+
+def bracket_fraction(recipe: Recipe, cost: RecipeCost, limit: float) -> tuple[float, float]:
+    """Two near fractions, of which the first costs no more than the limit, and the second usually more."""
+    # every task has at least one batch in every epoch, so a fraction costs at least its proportional part
+    low, high = 0.0, 2 * recipe.epoch_fraction * limit / cost(recipe)
+    for _ in range(SEARCH_STEPS):
+        middle = (low + high) / 2
+        fits = cost(replace(recipe, epoch_fraction=middle)) <= limit
+        low, high = (middle, high) if fits else (low, middle)
+    return low, high
+
+
+def count_steps(recipe: Recipe, sizes: Mapping[str, int], lengths: Mapping[str, int]) -> int:
+    """The optimizer steps of all stages. `sizes`: training rows of each task; `lengths`: its maximum tokens."""
+    return sum(plan.steps for plan in plan_stages(recipe, sizes, lengths))
+
+
+def count_examples(recipe: Recipe, sizes: Mapping[str, int], lengths: Mapping[str, int]) -> int:
+    """The training rows that all stages draw; samplers that follow the scores are counted as they start."""
+    taken, drawn = dict.fromkeys(sizes, 0), 0
+    for plan, counts in epoch_draws(plan_stages(recipe, sizes, lengths), recipe):
+        batches = Counter[str]()
+        for draw, count in counts.items():
+            batches.update(dict.fromkeys(draw, count))
+        for task, count in batches.items():
+            rows = rows_of_batches(sizes[task], plan.batch_sizes[task], taken[task] % sizes[task], count)
+            taken[task] += rows
+            drawn += rows
+    return drawn
+
+
+def rows_of_batches(rows: int, batch_size: int, position: int, batches: int) -> int:
+    """The rows of the next batches of a task, after `position` rows of a pass. The last batch of a pass is smaller."""
+    to_end = -(-(rows - position) // batch_size)
+    if batches < to_end:
+        return batches * batch_size
+    passes, more = divmod(batches - to_end, -(-rows // batch_size))
+    return rows - position + passes * rows + more * batch_size
+
+
+def training_seconds(
+    recipe: Recipe, sizes: Mapping[str, int], lengths: Mapping[str, int], seconds_per_draw: Mapping[DrawKind, float]
 ) -> float:
-    counts = count_draws(plan_stages(recipe, sizes, lengths), recipe)
-    return draw_seconds(counts, cost_per_draw) if cost_per_draw is not None else counts.total()
+    """The duration of all stages."""
+    return draw_seconds(count_draws(plan_stages(recipe, sizes, lengths), recipe), seconds_per_draw)
 
 
 def draw_kind(plan: StagePlan, draw: TaskDraw) -> DrawKind:
@@ -64,14 +89,18 @@ def draw_kind(plan: StagePlan, draw: TaskDraw) -> DrawKind:
 def count_draws(plans: Sequence[StagePlan], recipe: Recipe) -> Counter[DrawKind]:
     """How often the stages will draw which tasks."""
     counts: Counter[DrawKind] = Counter()
+    for plan, drawn in epoch_draws(plans, recipe):
+        counts.update({draw_kind(plan, draw): count for draw, count in drawn.items()})
+    return counts
+
+
+def epoch_draws(plans: Sequence[StagePlan], recipe: Recipe) -> Iterator[tuple[StagePlan, Counter[TaskDraw]]]:
+    """What each epoch of each stage will draw."""
     for plan in plans:
         for epoch in range(plan.stage.epochs):
             plan.sampler.begin_epoch(epoch + 1)
-            drawn = Counter(
-                plan.sampler.draw() for _ in range(plan.steps_per_epoch * recipe.optimizer.gradient_accumulation_steps)
-            )
-            counts.update({draw_kind(plan, draw): count for draw, count in drawn.items()})
-    return counts
+            draws = plan.steps_per_epoch * recipe.optimizer.gradient_accumulation_steps
+            yield plan, Counter(plan.sampler.draw() for _ in range(draws))
 
 
 def draw_seconds(counts: Counter[DrawKind], seconds_per_draw: Mapping[DrawKind, float]) -> float:
@@ -81,38 +110,3 @@ def draw_seconds(counts: Counter[DrawKind], seconds_per_draw: Mapping[DrawKind, 
         return seconds_per_draw[kind] if kind in seconds_per_draw else sum(cost((stage, (task,))) for task in draw)
 
     return sum(count * cost(kind) for kind, count in counts.items())
-
-
-class FixedDraw(Sampler):
-    """The same tasks in every draw."""
-
-    def __init__(self, sizes: StageSizes, seed: int, chosen: TaskDraw) -> None:
-        super().__init__(sizes, seed)
-        self.chosen = chosen
-
-    def draw(self) -> TaskDraw:
-        return self.chosen
-
-
-def time_draws(ready: Prepared, timed: int = TIMED_STEPS) -> dict[DrawKind, float]:
-    """Seconds per draw of each kind, from a few steps. The model cannot be used afterwards."""
-    learning, teachers = ready.setup, {}
-    tried: dict[DrawKind, StagePlan] = {}
-    for plan in learning.plans:
-        stage = replace(plan.stage, epochs=1)
-        for draw in plan.sampler.typical_draws():
-            kind, number = draw_kind(plan, draw), len(tried)
-            if kind in tried:
-                continue
-            fixed = FixedDraw(plan.sampler.sizes, 0, draw)
-            steps = WARMUP_STEPS + timed
-            tried[kind] = replace(plan, number=number, stage=stage, sampler=fixed, steps_per_epoch=steps)
-            if plan.number in learning.teachers:
-                teachers[number] = learning.teachers[plan.number]
-    seconds: list[list[float]] = [[] for _ in tried]
-    last = time.perf_counter()
-    for step in Loop(ready.model, replace(learning, plans=list(tried.values()), teachers=teachers)):
-        seconds[step.stage].append(time.perf_counter() - last)
-        last = time.perf_counter()
-    draws = timed * ready.recipe.optimizer.gradient_accumulation_steps
-    return {kind: sum(found[WARMUP_STEPS:]) / draws for kind, found in zip(tried, seconds, strict=True)}

@@ -21,7 +21,8 @@ TASK_CHOICES = ("batch_size", "pairing", "head")
 def explain_choices(
     recipe: Recipe, written: Mapping[str, Any], tasks: Mapping[str, Task], rows: Mapping[str, tuple[int, int]]
 ) -> list[str]:
-    """`recipe`: with its settings chosen; `written`: the user's table; `rows`: training and dev rows of each task."""
+    """`recipe`: with its settings chosen; `written`: the user's table; `rows`: training rows of each task, and
+    those that choose the model."""
     sizes = {name: train for name, (train, _) in rows.items()}
     plans = plan_stages(recipe, sizes, dict.fromkeys(rows, 1))
     lines = [
@@ -33,9 +34,9 @@ def explain_choices(
     steps, parts = sum(plan.steps for plan in plans), sum(plan.stage.epochs for plan in plans)
     lines.append(f"{plural(steps, 'step')} in all" + ("" if "epochs" in written else " (--set epochs=...)"))
     selection, optimizer = recipe.selection, recipe.optimizer
-    most_dev_rows = max(dev for _, dev in rows.values())
-    whole = selection.eval_rows is None or selection.eval_rows >= most_dev_rows
-    scored = "all dev rows" if whole else f"at most {selection.eval_rows:,} dev rows of each task"
+    most_rows, kind = max(choosing for _, choosing in rows.values()), selection.chosen_on
+    whole = selection.eval_rows is None or selection.eval_rows >= most_rows
+    scored = f"all {kind} rows" if whole else f"at most {selection.eval_rows:,} {kind} rows of each task"
     others = {
         "selection.eval_rows": f"{plural(parts, 'evaluation')} on {scored}",
         "selection.patience": f"stops after {plural(selection.patience or 0, 'evaluation')} without a better score",

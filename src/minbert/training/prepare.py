@@ -16,6 +16,7 @@ from minbert.data.labels import balanced_weights
 from minbert.data.rejects import read_all
 from minbert.data.source import DEFAULT_SOURCE, DataSource
 from minbert.data.tokenizer import Tokenizer
+from minbert.data.validation_split import split_off_validation
 from minbert.encoder.bert import Bert, BertConfig
 from minbert.encoder.dropout import DropoutGenerator
 from minbert.encoder.hub import find_backbone
@@ -40,7 +41,7 @@ from minbert.training.weight_averages import AVERAGES, Average
 
 @dataclass(frozen=True)
 class Split:
-    """The training rows of one task, or its dev or test rows."""
+    """The training rows of one task, or its validation, dev or test rows."""
 
     dataset: Dataset
     encoded: EncodedTexts
@@ -58,30 +59,48 @@ class Prepared:
     setup: TrainingSetup
     # of the tasks that make predictions and have a labeled test file
     test: dict[str, Split] = field(default_factory=dict)
+    # training rows that are held out to choose the model; empty: dev rows choose
+    validation: dict[str, Split] = field(default_factory=dict)
+
+    @property
+    def choosing(self) -> dict[str, Split]:
+        """The rows that choose the model."""
+        return self.dev | self.validation
+
+
+@dataclass(frozen=True)
+class LabeledRows:
+    """The tasks of a recipe, with labels and class weights from the data, and their rows."""
+
+    tasks: dict[str, Task]
+    train: dict[str, Dataset]
+    dev: dict[str, Dataset]
+    # of the tasks that are scored, if the recipe holds any out
+    validation: dict[str, Dataset]
 
 
 def prepare(recipe: Recipe, source: DataSource = DEFAULT_SOURCE) -> Prepared:
     """All errors of the user are found here, before the first step."""
     backbone = find_backbone(recipe.backbone)
     outline(recipe, recipe.read_tasks(), read_config(backbone)[0])
-    tasks, train_rows, dev_rows = read_data(recipe, source)
-    test_rows = read_test_files(tasks, source)
-    sizes = {name: len(rows) for name, rows in train_rows.items()}
+    data = read_data(recipe, source)
+    tasks, test_rows = data.tasks, read_test_files(data.tasks, source)
+    sizes = {name: len(rows) for name, rows in data.train.items()}
     given, config = recipe, read_config(backbone)[0]
     recipe = choose_settings(given, tasks, config, sizes)
     if not given.stages:
         most = config.max_position_embeddings
-        tasks = with_chosen_lengths(recipe, tasks, train_rows, load_tokenizer(backbone), most)
+        tasks = with_chosen_lengths(recipe, tasks, data.train, load_tokenizer(backbone), most)
     model, tokenizer = build_model(recipe, tasks, backbone)
     model.to_device(recipe.precision)
 
     def encode(rows: dict[str, Dataset]) -> dict[str, Split]:
         return {name: Split(each, encode_for_task(model, name, tokenizer, each.texts)) for name, each in rows.items()}
 
-    train, dev = encode(train_rows), encode(dev_rows)
+    train, dev, validation = encode(data.train), encode(data.dev), encode(data.validation)
     test = encode({name: rows for name, rows in test_rows.items() if model.task(name).loss.predicts})
     setup = make_setup(recipe, model, tokenizer, train)
-    return Prepared(recipe, backbone, tasks, model, tokenizer, train, dev, setup, test)
+    return Prepared(recipe, backbone, tasks, model, tokenizer, train, dev, setup, test, validation)
 
 
 def make_setup(recipe: Recipe, model: Model, tokenizer: Tokenizer, train: Mapping[str, Split]) -> TrainingSetup:
@@ -195,18 +214,22 @@ def check_trainable(recipe: Recipe, model: Model) -> None:
     model.set_trainable("all")
 
 
-def read_data(recipe: Recipe, source: DataSource) -> tuple[dict[str, Task], dict[str, Dataset], dict[str, Dataset]]:
-    """The tasks, with labels and class weights from the data, their training rows and their dev rows."""
+def read_data(recipe: Recipe, source: DataSource) -> LabeledRows:
+    """Training, validation and dev rows; no task trains on what another one holds out."""
     tasks, train, dev = {}, {}, {}
+    validation: dict[str, Dataset] = {}
     for task, train_rows, dev_rows in read_all(source.read_splits, recipe.read_tasks().values()):
         name = task.name
         tasks[name], train[name], dev[name] = task, train_rows, dev_rows
     train = without_held_out(tasks, train, dev)
+    if fraction := recipe.selection.validation_fraction:
+        scored = [name for name in tasks if is_scored(recipe, name)]
+        train, validation = split_off_validation(tasks, train, fraction, scored)
     for name, task in tasks.items():
         labels = train[name].labels
         if task.class_weights == "balanced" and labels is not None:
             tasks[name] = task.with_class_weights(balanced_weights(labels, len(task.labels)))
-    return tasks, train, dev
+    return LabeledRows(tasks, train, dev, validation)
 
 
 def read_test_files(tasks: Mapping[str, Task], source: DataSource) -> dict[str, Dataset]:
