@@ -13,10 +13,11 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import accuracy_score
 
 from minbert.comparison.budget import Budget
-from minbert.comparison.compare import Comparison, ControlsMeasured, call_in_process
+from minbert.comparison.compare import Comparison, ControlsMeasured
 from minbert.comparison.conclude import conclude
 from minbert.comparison.controls import control_places
 from minbert.comparison.engines import Engine, Returned, TrialProgress
+from minbert.comparison.fraction_jobs import call_in_process
 from minbert.comparison.results import BETTER, NO_EVIDENCE, OVERALL, ComparisonResults, Control, TrialResult
 from minbert.comparison.statistics import Evidence, holm_correction, judge_differences
 from minbert.comparison.transfer import LabeledRecipe, single_task_recipe
@@ -42,7 +43,7 @@ class InProcess(Engine):
 
     def run(self, trials: Sequence[Trial]) -> Generator[TrialProgress | TrialResult, None, None]:
         for trial in trials:
-            yield trial.train(self.comparison, lambda done, total: None, lambda: None)
+            yield trial.train(self.comparison, lambda done, total, remaining: None, lambda: None)
 
 
 @pytest.fixture(scope="module")
