@@ -10,7 +10,7 @@ from minbert.report.svg import Drawing
 # (label, style) of each series
 LegendEntries = tuple[tuple[str, SeriesStyle], ...]
 # the widths that charts are drawn for
-DESKTOP_WIDTH, PHONE_WIDTH = 680.0, 332.0
+DESKTOP_WIDTH, PHONE_WIDTH = 720.0, 332.0
 
 
 class Block:

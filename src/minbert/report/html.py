@@ -32,7 +32,9 @@ def template_environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader(PAGES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    made.globals.update(desktop_chart=desktop_chart, phone_chart=phone_chart, explorer_json=explorer_json, marker=marker)
+    made.globals.update(
+        desktop_chart=desktop_chart, phone_chart=phone_chart, explorer_json=explorer_json, marker=marker
+    )
     return made
 
 
