@@ -316,4 +316,5 @@ def analysis(other: bool = True) -> RunAnalysis:
     found = {}
     for first, second in zip(predictions(), predictions(1), strict=True):
         found[first.task.name] = analyze_task(first, training, second if other else None)
-    return RunAnalysis("runs/mine", "runs/<other>" if other else None, 0.734, found, ())
+    second_run = "runs/<other>" if other else None
+    return RunAnalysis("runs/mine", second_run, 0.734, found, (), 0.701 if other else None)

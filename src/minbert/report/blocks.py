@@ -45,6 +45,8 @@ class Column:
     # ascending or descending, if the table is sorted by this column at first
     sort: str = ""
     about: str = ""
+    # the same in every table of a choice: printed only in the first
+    once: bool = False
 
 
 @dataclass(frozen=True)

@@ -95,11 +95,11 @@ def measure_table(results: ComparisonResults, measure: str, styles: Mapping[str,
         Column("Difference", about=f"from {results.baseline}, with its 95 % interval; above 0 is better"),
         Column("Mean ± sd", sort=sort_order(measure), about="over seeds, with the 95 % interval of the mean below"),
         Column("p", about="corrected for all comparisons with Holm's method"),
-        Column("Time", about="training time"),
-        Column("Tokens", about="tokens read in training"),
-        Column("Trainable", about="parameters that are trained in at least one stage"),
-        Column("Memory", about="peak memory of the process"),
-        Column("Size", about="of the saved model"),
+        Column("Time", about="training time", once=True),
+        Column("Tokens", about="tokens read in training", once=True),
+        Column("Trainable", about="parameters that are trained in at least one stage", once=True),
+        Column("Memory", about="peak memory of the process", once=True),
+        Column("Size", about="of the saved model", once=True),
     )
     found = [each for each in results.systems if measure in each.summaries]
     found.sort(key=lambda each: each.summaries[measure].mean, reverse=higher_is_better(measure))

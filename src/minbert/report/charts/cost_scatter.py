@@ -52,7 +52,7 @@ def cost_scatter(
         # labels must not cover the line
         taken += [(min(a, c), min(b, d), max(a, c), max(b, d)) for (a, b), (c, d) in pairwise(corners)]
     for p in points:
-        draw_cost_point(drawing, p, x(p.cost), y, decimals, taken)
+        draw_cost_point(drawing, p, x, y, decimals, taken)
     return drawing
 
 
@@ -85,13 +85,16 @@ def staircase(corners: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return steps
 
 
-def draw_cost_point(drawing: Drawing, p: CostPoint, x: float, y: Scale, decimals: int, taken: list[Box]) -> None:
+def draw_cost_point(drawing: Drawing, p: CostPoint, x: Scale, y: Scale, decimals: int, taken: list[Box]) -> None:
+    at = x(p.cost)
+    # below the title, and not on the labels of the axis
+    room = (x.start, 20.0, drawing.width, y.start)
     group = drawing.group(f"series {p.style.color}", series=p.label)
     if p.low is not None and p.high is not None:
-        drawing.line(x, y(p.low), x, y(p.high), "whisker", group)
-    draw_marker(drawing, p.style.marker, x, y(p.score), 5.5, "point", group)
+        drawing.line(at, y(p.low), at, y(p.high), "whisker", group)
+    draw_marker(drawing, p.style.marker, at, y(p.score), 5.5, "point", group)
     label = wrap(p.label, drawing.width * 0.4)
-    if (spot := free_label_box(label, x, y(p.score), taken, drawing.width, y.start)) is not None:
+    if (spot := free_label_box(label, at, y(p.score), taken, room)) is not None:
         drawing.lines(spot[0], (spot[1] + spot[3]) / 2 + 4, label, "label small", group)
         taken.append(spot)
     words = f"{p.label}\n{fixed(p.score, decimals)} {interval_text(p.low, p.high, decimals)}".rstrip()
@@ -102,9 +105,7 @@ def box_around(x: float, y: float) -> Box:
     return x - 6, y - 6, x + 6, y + 6
 
 
-def free_label_box(
-    label: Sequence[str], x: float, y: float, taken: list[Box], width: float, bottom: float
-) -> Box | None:
+def free_label_box(label: Sequence[str], x: float, y: float, taken: list[Box], room: Box) -> Box | None:
     """A place next to the point where the label covers nothing; None if there is none (the legend still names it)."""
     long, tall = max(map(len, label)) * LETTER_WIDTH, LINE_HEIGHT * len(label)
     above, below, beside = y - 10 - tall, y + 9, y - tall / 2
@@ -112,7 +113,7 @@ def free_label_box(
     corners += [(x + 11, above + 4), (x + 11, below - 3), (x - 11 - long, above + 4), (x - 11 - long, below - 3)]
     for left, top in corners:
         box = (left, top, left + long, top + tall)
-        inside = left >= 0 and box[2] <= width and top >= 20 and box[3] <= bottom
+        inside = left >= room[0] and box[2] <= room[2] and top >= room[1] and box[3] <= room[3]
         if inside and not any(boxes_overlap(box, other) for other in taken):
             return box
     return None

@@ -214,5 +214,4 @@
   }, { rootMargin: "-20% 0px -70%" });
   for (const section of all("main > section")) watch.observe(section);
 
-  window.addEventListener("beforeprint", () => { for (const each of all("details")) each.open = true; });
 })();
