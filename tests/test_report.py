@@ -176,8 +176,8 @@ def test_figures_of_a_comparison_have_distinct_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "lines"),
     [
-        ("a label of words", ["a label", "of words"]),
-        ("one-two_three", ["one-", "two_three"]),
+        ("a label of words", ["a label of", "words"]),
+        ("one-two_three-four", ["one-two_", "three-four"]),
         ("x" * 25, ["x" * 10, "x" * 10, "x" * 5]),
     ],
 )
