@@ -20,7 +20,7 @@ from minbert.report.number_format import byte_size, decimals_for, duration_text,
 from minbert.report.scales import Scale, linear_ticks, log_ticks, padded_range, tick_labels
 from minbert.report.sentences import comparison_headline, join_names, measures_in_order
 from minbert.report.series_styles import SeriesStyle
-from minbert.report.svg import Drawing, file_name, set_tooltip, wrap, write_svg
+from minbert.report.svg import Drawing, file_name, set_tooltip, wrap_label, write_svg
 from tests.browser.samples import HOSTILE, analysis, broken, difference, many, one_seed, whole
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -182,7 +182,7 @@ def test_figures_of_a_comparison_have_distinct_names(tmp_path: Path) -> None:
     ],
 )
 def test_a_long_label_is_wrapped_and_never_cut(words: str, lines: list[str]) -> None:
-    assert wrap(words, 10.0, letter=1.0) == lines
+    assert wrap_label(words, 10.0, letter=1.0) == lines
 
 
 def test_charts_show_the_whole_labels_of_recipes(tmp_path: Path) -> None:

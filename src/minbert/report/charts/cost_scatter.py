@@ -10,7 +10,7 @@ from minbert.report.markers import draw_marker
 from minbert.report.number_format import fixed, interval_text
 from minbert.report.scales import Scale, padded_log_range, padded_range, tick_labels
 from minbert.report.series_styles import SeriesStyle
-from minbert.report.svg import LETTER_WIDTH, LINE_HEIGHT, Drawing, set_tooltip, wrap
+from minbert.report.svg import LETTER_WIDTH, LINE_HEIGHT, Drawing, set_tooltip, wrap_label
 
 # the axis is logarithmic if the largest cost is more than this many times the smallest
 LOG_SCALE_RATIO = 20.0
@@ -93,7 +93,7 @@ def draw_cost_point(drawing: Drawing, p: CostPoint, x: Scale, y: Scale, decimals
     if p.low is not None and p.high is not None:
         drawing.line(at, y(p.low), at, y(p.high), "whisker", group)
     draw_marker(drawing, p.style.marker, at, y(p.score), 5.5, "point", group)
-    label = wrap(p.label, drawing.width * 0.4)
+    label = wrap_label(p.label, drawing.width * 0.4)
     if (spot := free_label_box(label, at, y(p.score), taken, room)) is not None:
         drawing.lines(spot[0], (spot[1] + spot[3]) / 2 + 4, label, "label small", group)
         taken.append(spot)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
 from minbert.report.charts import NARROW_BELOW
-from minbert.report.svg import LINE_HEIGHT, Drawing, wrap
+from minbert.report.svg import LINE_HEIGHT, Drawing, wrap_label
 
 # the approximate width of a letter of a label, which is larger than other text of a chart
 LABEL_LETTER = 6.9
@@ -50,7 +50,7 @@ def label_rows(labels: Sequence[str], width: float) -> LabelRows:
     left = 8.0 if narrow else min(longest, width * MOST_LABEL)
     found, top = [], 6.0
     for label in labels:
-        lines = wrap(label, width - VALUE_WIDTH if narrow else left - 16, LABEL_LETTER)
+        lines = wrap_label(label, width - VALUE_WIDTH if narrow else left - 16, LABEL_LETTER)
         text = LINE_HEIGHT * len(lines)
         height = text + 22 if narrow else max(WIDE_ROW, text + 6)
         middle = top + text + 10 if narrow else top + height / 2
