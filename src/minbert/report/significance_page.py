@@ -51,8 +51,8 @@ def difference_plot(results: ComparisonResults) -> Section:
     rows = [ForestRow(label, d) for label, d in found if d and math.isfinite(d.low) and math.isfinite(d.high)]
     title, decimals = f"difference in {measure_name(measure)}", measure_decimals(results, measure)
     figure = Figure(f"differences-{measure}", lambda width: forest_plot(rows, title, decimals, width), caption)
-    title, blocks = f"Differences from {results.baseline}", (figure,) if rows else ()
-    return Section("differences", "Differences", title, "", blocks, first_screen=True)
+    heading, blocks = f"Differences from {results.baseline}", (figure,) if rows else ()
+    return Section("differences", "Differences", heading, "", blocks, first_screen=True)
 
 
 def system_section(results: ComparisonResults) -> Section:
