@@ -74,8 +74,8 @@ power: $(READY)  ## print errors and power of the statistics beside plain method
 	OMP_NUM_THREADS=1 $(BIN)/python -m bench.power $(ARGS)
 
 browser:  ## install Chromium, pdftotext and axe-core (Debian or Ubuntu); without them tests of the report's pages are skipped
-	command -v chromium pdftotext >/dev/null || { apt-get update -qq && apt-get install -qq -y chromium poppler-utils; }
-	command -v npm >/dev/null && npm install --silent --no-save --prefix build/axe axe-core
+	{ command -v chromium && command -v pdftotext; } >/dev/null || { apt-get update -qq && apt-get install -qq -y chromium poppler-utils; }
+	if command -v npm >/dev/null; then npm install --silent --no-save --prefix build/axe axe-core; fi
 
 check: $(READY)  ## lint, format and types
 	$(BIN)/ruff check .

@@ -325,4 +325,5 @@ def test_no_printed_page_ends_with_a_heading(visit: Any, name: str, tmp_path: Pa
     subprocess.run(["pdftotext", "-layout", tmp_path / "page.pdf", tmp_path / "page.txt"], check=True)
     pages = (tmp_path / "page.txt").read_text(encoding="utf-8").split("\f")[:-1]
     lasts = [[line.strip() for line in text.splitlines() if line.strip()][-1] for text in pages]
-    assert len(lasts) > 1 and not headings & set(lasts)
+    # several entries of a legend may be on one line
+    assert len(lasts) > 1 and not [line for line in lasts if set(re.split(r"\s{2,}", line)) <= headings]
