@@ -73,8 +73,9 @@ proofs: $(READY)  ## run the long proofs: every simulation of the statistics (ab
 power: $(READY)  ## print errors and power of the statistics beside plain methods (about 30 minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python -m bench.power $(ARGS)
 
-browser:  ## install Chromium on Debian or Ubuntu; without one the tests of the report's pages are skipped
-	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -qq -y chromium; }
+browser:  ## install Chromium, pdftotext and axe-core (Debian or Ubuntu); without them tests of the report's pages are skipped
+	{ command -v chromium && command -v pdftotext; } >/dev/null || { apt-get update -qq && apt-get install -qq -y chromium poppler-utils; }
+	if command -v npm >/dev/null; then npm install --silent --no-save --prefix build/axe axe-core; fi
 
 check: $(READY)  ## lint, format and types
 	$(BIN)/ruff check .

@@ -11,14 +11,17 @@ from xml.etree import ElementTree
 
 import pytest
 
-from minbert.comparison.results import BETTER, NO_EVIDENCE, OVERALL, WORSE, ComparisonResults
+from minbert.cli.comparison_summary import show_comparison
+from minbert.comparison.results import BETTER, NO_EVIDENCE, OVERALL, WORSE, ComparisonResults, TrialCost
 from minbert.report import write_comparison, write_figures, write_run
 from minbert.report.charts.cost_scatter import CostPoint, pareto_front, staircase
+from minbert.report.cost_section import differing_axes
 from minbert.report.number_format import byte_size, decimals_for, duration_text, fixed, p_value, short_count, signed
 from minbert.report.scales import Scale, linear_ticks, log_ticks, padded_range, tick_labels
 from minbert.report.sentences import comparison_headline, join_names, measures_in_order
-from minbert.report.svg import Drawing, file_name, set_tooltip, write_svg
-from tests.browser.samples import HOSTILE, analysis, broken, difference, one_seed, whole
+from minbert.report.series_styles import SeriesStyle
+from minbert.report.svg import Drawing, file_name, set_tooltip, wrap_label, write_svg
+from tests.browser.samples import HOSTILE, analysis, broken, difference, many, one_seed, whole
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -48,8 +51,8 @@ def with_results(results: ComparisonResults, **outcomes: str) -> ComparisonResul
 
 def test_the_headline_follows_the_results() -> None:
     assert comparison_headline(whole()) == (
-        "“gradient surgery” is ahead of baseline by 0.0147 in overall score.",
-        "baseline is ahead of “frozen encoder” by 0.0662 in overall score.",
+        "“gradient surgery” is ahead of baseline by 0.015 in overall score.",
+        "baseline is ahead of “frozen encoder” by 0.066 in overall score.",
         "There is no evidence of a difference between baseline and “low rank” or smart in overall score.",
     )
 
@@ -64,7 +67,7 @@ def test_without_evidence_no_recipe_is_called_better() -> None:
 def test_several_ahead_are_named_with_the_range_of_their_differences() -> None:
     results = with_results(whole(), gradient=BETTER, low=BETTER, smart=WORSE, frozen=WORSE)
     ahead, behind = comparison_headline(results)
-    assert ahead.startswith("“gradient surgery” and “low rank” are ahead of baseline by 0.0100 to 0.0100")
+    assert ahead.startswith("“gradient surgery” and “low rank” are ahead of baseline by 0.010 to 0.010")
     assert behind.startswith("baseline is ahead of smart and “frozen encoder”")
 
 
@@ -89,8 +92,24 @@ def test_numbers_are_formatted_for_people() -> None:
         "22.7 M",
     ]
     assert byte_size(91.4e6) == "91.4 MB" and duration_text(42) == "42 s" and duration_text(741) == "12.3 min"
-    # two digits of a spread of 0.0041 need four decimals
-    assert decimals_for([0.0041]) == 4 and decimals_for([0.012]) == 3 and decimals_for([None]) == 3
+
+
+@pytest.mark.parametrize(
+    ("standard_errors", "decimals"),
+    [([0.0041], 3), ([0.012], 2), ([0.0004], 4), ([1.7], 0), ([None], 3), ([0.002, 0.03, 0.04], 2), ([1e-9], 4)],
+)
+def test_the_last_decimal_is_the_first_digit_of_the_standard_error(
+    standard_errors: list[float | None], decimals: int
+) -> None:
+    assert decimals_for(standard_errors) == decimals
+
+
+def test_page_markdown_and_terminal_show_the_same_decimals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_comparison(whole(), tmp_path)
+    show_comparison(whole())
+    # the standard error of the mean of five seeds is about 0.0017
+    for text in (read(tmp_path / "report.html"), read(tmp_path / "report.md"), capsys.readouterr().out):
+        assert "0.778 ± 0.004" in text and "+0.015" in text and "0.7780" not in text
 
 
 # ---- charts -------------------------------------------------------------------------------------------
@@ -112,7 +131,7 @@ def test_a_range_is_never_empty(values: list[float]) -> None:
 
 def test_no_point_on_the_pareto_front_is_beaten_at_the_same_cost() -> None:
     points = [
-        CostPoint(label, "s1", cost, score, None, None, "")
+        CostPoint(label, SeriesStyle(1), cost, score, None, None, "")
         for label, cost, score in [
             ("dear", 4, 0.8),
             ("cheap", 1, 0.5),
@@ -152,6 +171,40 @@ def test_figures_of_a_comparison_have_distinct_names(tmp_path: Path) -> None:
     names = {path.stem for path in paths}
     assert {"differences-overall", "cost-memory", "curves-sst.accuracy", "seeds-overall", "transfer-then"} <= names
     assert file_name("../a b") == "a-b" and file_name("<>") == "figure"
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        ("a label of words", ["a label of", "words"]),
+        ("one-two_three-four", ["one-two_", "three-four"]),
+        ("x" * 25, ["x" * 10, "x" * 10, "x" * 5]),
+    ],
+)
+def test_a_long_label_is_wrapped_and_never_cut(words: str, lines: list[str]) -> None:
+    assert wrap_label(words, 10.0, letter=1.0) == lines
+
+
+def test_charts_show_the_whole_labels_of_recipes(tmp_path: Path) -> None:
+    for path in write_figures(many(), tmp_path).values():
+        text = "".join(ElementTree.parse(path).getroot().itertext())
+        assert "…" not in text and ".toml" not in text
+        if path.stem.startswith(("differences", "seeds")):
+            assert "cross-encoder-with-cosine-similarity-head" in text
+
+
+@pytest.mark.parametrize(
+    ("budget", "costs"),
+    [
+        ("10 minutes of training each", ["training steps", "training tokens", "memory"]),
+        ("whole recipes", ["training time", "training steps", "training tokens", "memory"]),
+    ],
+)
+def test_the_cost_chart_shows_costs_that_differ_under_the_budget(budget: str, costs: list[str]) -> None:
+    results = replace(many(), budget=budget)
+    assert [axis.name for axis in differing_axes([each.cost for each in results.systems if each.cost], budget)] == costs
+    same = [TrialCost(600, 1200, 1e6, 1, 1, 1e9, 1e8)] * 3
+    assert differing_axes(same, budget) == []
 
 
 # ---- files of a comparison -----------------------------------------------------------------------------
@@ -201,9 +254,9 @@ def test_sections_without_data_are_left_out(tmp_path: Path) -> None:
         name: re.findall(r'<section id="([a-z]+)"', read(tmp_path / name / "report.html")) for name in ("all", "few")
     }
     assert sections["all"] == [
-        "results", "differences", "cost", "curves", "seeds", "recipes", "sharing", "method", "reproduce"
+        "differences", "results", "cost", "curves", "seeds", "recipes", "sharing", "method", "reproduce"
     ]  # fmt: skip
-    assert sections["few"] == ["results", "differences", "cost", "seeds", "recipes", "method", "reproduce"]
+    assert sections["few"] == ["differences", "results", "cost", "seeds", "recipes", "method", "reproduce"]
     assert "another seed may change the order" in read(tmp_path / "few/report.html")
 
 
@@ -211,7 +264,7 @@ def test_the_method_names_the_correction_and_the_minimum_detectable_effect(tmp_p
     write_comparison(whole(), tmp_path)
     text = read(tmp_path / "report.md")
     # 1.4 times half of the interval, 0.0062
-    assert "16 differences were tested together" in text and "Holm" in text and "0.0087 in overall score" in text
+    assert "16 differences were tested together" in text and "Holm" in text and "0.009 in overall score" in text
 
 
 def test_results_csv_has_one_row_per_recipe_and_measure(tmp_path: Path) -> None:
@@ -293,3 +346,15 @@ def test_a_run_alone_has_no_disagreements(tmp_path: Path) -> None:
     write_run(analysis(other=False), tmp_path)
     assert "disagree" not in read(tmp_path / "report.html").split("<main")[1].split("<footer")[0]
     assert not (tmp_path / "tables/disagreements.csv").exists()
+
+
+def test_the_headline_of_two_runs_has_the_scores_of_both(tmp_path: Path) -> None:
+    found = analysis()
+    write_run(found, tmp_path)
+    films = found.tasks["films"]
+    own, other = films.scores["accuracy"], (films.other_scores or {})["accuracy"]
+    assert own != other
+    header = read(tmp_path / "report.html").split("<main")[0]
+    assert f"films: accuracy {own:.3f} for runs/mine and {other:.3f} for runs/&lt;other&gt;" in header
+    write_run(analysis(other=False), tmp_path)
+    assert f"films: accuracy {own:.3f} (constant" in read(tmp_path / "report.html")

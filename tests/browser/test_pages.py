@@ -1,6 +1,8 @@
 """The pages in a real browser: no errors, no network, mouse and keyboard, at desktop and phone width."""
 
+import re
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,7 @@ from typing import Any
 import pytest
 
 from minbert.report import write_comparison, write_run
-from tests.browser.samples import HOSTILE, analysis, broken, whole
+from tests.browser.samples import HOSTILE, analysis, broken, many, whole
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -24,7 +26,9 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-DESKTOP, PHONE, SMALL = (1280, 900), (390, 844), (360, 740)
+DESKTOP, PHONE, SMALL = (1440, 900), (390, 844), (360, 740)
+# made by `make browser`
+AXE = Path(__file__).parents[2] / "build/axe/node_modules/axe-core/axe.min.js"
 # WCAG 2: the contrast between the relative luminance of a text and of its background
 CONTRASTS = """(selectors) => {
   const parse = (c) => { const n = c.match(/[\\d.]+/g).map(Number); return { rgb: n.slice(0, 3), a: n[3] ?? 1 }; };
@@ -70,8 +74,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     write_comparison(whole(), folder / "whole")
     write_comparison(broken(), folder / "broken")
+    write_comparison(many(), folder / "many")
     write_run(analysis(), folder / "run")
-    return {name: folder / name / "report.html" for name in ("whole", "broken", "run")}
+    return {name: folder / name / "report.html" for name in ("whole", "broken", "many", "run")}
 
 
 @pytest.fixture
@@ -126,8 +131,8 @@ def test_texts_have_enough_contrast(visit: Any, name: str, scheme: str) -> None:
 @pytest.mark.parametrize("name", ["whole", "broken", "run"])
 def test_nothing_overlaps_in_the_header(visit: Any, name: str, size: tuple[int, int]) -> None:
     page = visit(name, size)
-    parts = page.locator(".kicker, h1, .headline, .more, header .facts > div, nav").all()
-    boxes = [part.bounding_box() for part in parts]
+    parts = page.locator("nav, h1, .headline, .opening .canvas:visible, .more, .warned li, .facts:not(.rows) > div")
+    boxes = [part.bounding_box() for part in parts.all()]
     assert len(boxes) >= 6
     for i, a in enumerate(boxes):
         for b in boxes[i + 1 :]:
@@ -181,7 +186,7 @@ def test_the_legend_hides_and_shows_a_recipe(visit: Any) -> None:
 def test_pointing_at_a_mark_shows_its_numbers(visit: Any) -> None:
     page = visit("whole")
     page.locator("#differences .wide g.row .point").first.hover()
-    assert page.locator(".tip").inner_text().startswith("gradient surgery: +0.0147 [+0.0085, +0.0209]\nbetter")
+    assert page.locator(".tip").inner_text().startswith("gradient surgery: +0.015 [+0.009, +0.021]\nbetter")
 
 
 def test_rows_can_be_searched_and_filtered(visit: Any) -> None:
@@ -230,3 +235,95 @@ def test_a_command_is_copied(visit: Any) -> None:
     page.locator(".command .copy").first.click()
     page.wait_for_function("document.querySelector('.command .copy').textContent === 'Copied'")
     assert page.evaluate("navigator.clipboard.readText()").startswith("minbert compare baseline surgery")
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("name", ["whole", "many"])
+def test_the_forest_plot_is_on_the_first_screen(visit: Any, name: str, size: tuple[int, int]) -> None:
+    page = visit(name, size)
+    chart = page.locator("#differences svg.chart:visible").first
+    box = chart.bounding_box()
+    assert box["y"] + box["height"] <= size[1]
+    # the tables come after it
+    assert page.locator("table").first.bounding_box()["y"] > box["y"] + box["height"]
+
+
+def test_the_detail_table_shows_all_columns(visit: Any) -> None:
+    box = visit("many").locator("#results .panel:visible .box")
+    assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
+
+
+@pytest.mark.parametrize("name", ["whole", "many"])
+def test_a_phone_shows_results_without_scrolling_sideways(visit: Any, name: str) -> None:
+    chips = visit(name, PHONE).locator("#results .panel:visible .chip").all()
+    assert len(chips) >= 4
+    for chip in chips:
+        box = chip.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= PHONE[0]
+
+
+@pytest.mark.parametrize("page_name", ["whole", "run"])
+def test_every_mark_with_a_tooltip_is_reached_by_keyboard(visit: Any, page_name: str) -> None:
+    page = visit(page_name)
+    for chart in page.locator("svg.chart:visible").all():
+        names = chart.locator("[data-mark]").evaluate_all("marks => marks.map(mark => mark.ariaLabel)")
+        assert all(names)
+        # Tab enters a chart once
+        assert chart.locator("[data-mark][tabindex='0']").count() == (1 if names else 0)
+        if not names:
+            continue
+        chart.locator("[tabindex='0']").focus()
+        for name in names[:12]:
+            focused, words = page.evaluate(
+                "[document.activeElement.ariaLabel, document.querySelector('.tip').innerText]"
+            )
+            assert focused == name == words.replace("\n", ", ")
+            page.keyboard.press("ArrowRight")
+        page.keyboard.press("End")
+        assert page.evaluate("document.activeElement.ariaLabel") == names[-1]
+        page.keyboard.press("Home")
+        assert page.evaluate("document.activeElement.ariaLabel") == names[0]
+        page.keyboard.press("Escape")
+        assert not page.locator(".tip").is_visible()
+
+
+def test_a_hidden_series_is_not_reached_by_keyboard(visit: Any) -> None:
+    page = visit("whole")
+    page.locator("#cost .legend button").first.click()
+    chart = page.locator("#cost svg.chart:visible")
+    assert chart.locator("[tabindex='0']").count() == 1 and chart.locator(".hidden[tabindex='0']").count() == 0
+    chart.locator("[tabindex='0']").focus()
+    page.keyboard.press("ArrowLeft")
+    assert not page.locator(":focus").get_attribute("aria-label").startswith("gradient surgery")
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="needs axe-core: make browser")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("name", ["broken", "run"])
+def test_axe_finds_no_violations(visit: Any, name: str, size: tuple[int, int], scheme: str) -> None:
+    page = visit(name, size, scheme)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run().then(result => result.violations)")
+    assert [(each["id"], [node["html"][:200] for node in each["nodes"]][:3]) for each in found] == []
+
+
+def printed(page: Any) -> bytes:
+    return bytes(page.pdf(prefer_css_page_size=True))
+
+
+def test_ten_recipes_and_three_tasks_print_on_less_than_eight_pages(visit: Any) -> None:
+    assert 1 < len(re.findall(rb"/Type\s*/Page\b", printed(visit("many")))) < 8
+
+
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="needs pdftotext, of poppler-utils")
+@pytest.mark.parametrize("name", ["broken", "many"])
+def test_no_printed_page_ends_with_a_heading(visit: Any, name: str, tmp_path: Path) -> None:
+    page = visit(name)
+    headings = {words.strip() for words in page.locator("h2, h3, .lead, .legend button").all_text_contents()}
+    (tmp_path / "page.pdf").write_bytes(printed(page))
+    subprocess.run(["pdftotext", "-layout", tmp_path / "page.pdf", tmp_path / "page.txt"], check=True)
+    pages = (tmp_path / "page.txt").read_text(encoding="utf-8").split("\f")[:-1]
+    lasts = [[line.strip() for line in text.splitlines() if line.strip()][-1] for text in pages]
+    # several entries of a legend may be on one line
+    assert len(lasts) > 1 and not [line for line in lasts if set(re.split(r"\s{2,}", line)) <= headings]

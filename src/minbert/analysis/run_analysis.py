@@ -46,8 +46,9 @@ class TaskAnalysis:
     tags: tuple[TagCount, ...]
     slices: tuple[Slice, ...]
     leaks: Leaks
-    # with the other run, if there is one and it has this task
+    # with the other run, if there is one and it has this task: where they differ, and its scores
     disagreement: Disagreement | None
+    other_scores: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ class RunAnalysis:
     tasks: Mapping[str, TaskAnalysis]
     # for the reader: tasks that only one of the runs has
     notes: tuple[str, ...]
+    # of the other run, by the same formula; None unless it has all tasks
+    other_overall: float | None = None
 
 
 def analyze_run(run: Path, other: Path | None = None) -> RunAnalysis:
@@ -76,13 +79,17 @@ def analyze_run(run: Path, other: Path | None = None) -> RunAnalysis:
     for name in names:
         second = read_dev_predictions(other, name) if other is not None and name in others else None
         tasks[name] = analyze_task(read_dev_predictions(run, name), training, second, (str(run), str(other)))
+    known = {name: found.task for name, found in tasks.items()}
+    terms = declared_overall(run)
     scores = {name: found.scores for name, found in tasks.items()}
+    others_scores = {name: found.other_scores for name, found in tasks.items() if found.other_scores is not None}
     return RunAnalysis(
         run=str(run),
         other=None if other is None else str(other),
-        overall=overall(scores, {name: found.task for name, found in tasks.items()}, declared_overall(run)),
+        overall=overall(scores, known, terms),
         tasks=tasks,
         notes=() if other is None else unshared_task_notes(run, names, other, others),
+        other_overall=overall(others_scores, known, terms) if len(others_scores) == len(tasks) else None,
     )
 
 
@@ -130,4 +137,5 @@ def analyze_task(
         slices=slice_rows(predictions, rows, tagged),
         leaks=leaks,
         disagreement=None if other is None else find_disagreement(predictions, other, runs),
+        other_scores=None if other is None else score(task, other.values, other.labels),
     )

@@ -57,25 +57,23 @@ def compare(
 ) -> None:
     """Train recipes with several seeds under equal budgets, and test which is better.
 
-    A trial is one recipe trained with one seed. By default, all read as many training examples as the baseline; equal
-    times or steps are given by --budget or --steps. The same command resumes after an interruption; with more recipes
-    or seeds it trains only the new trials. A tenth of the training rows chooses the models (--set
-    selection.validation_fraction=0: the dev rows do). Recipes are tested against the baseline on the same dev rows,
-    with p-values corrected for the number of tests. Recipes that do not beat the constant answer or the untrained
-    backbone are named. OUT gets report.html, report.md, results.csv and results.sqlite.
+    A trial is one recipe with one seed. By default, all read as many training examples as the baseline (or --budget,
+    --steps). The same command resumes after an interruption; with more recipes or seeds it trains only the new trials.
+    A tenth of the training rows chooses the models (--set selection.validation_fraction=0: the dev rows do). Recipes
+    are tested against the baseline on the dev rows, with p-values corrected for the number of tests; those that do not
+    beat the constant answer or the untrained backbone are named. OUT gets report.html, report.md and results.csv.
 
     Example: minbert compare baseline papers/c-pals/pals-annealed --seeds 5 --budget 10m --data-root data --out cmp
     """
     from minbert.comparison.compare import Comparison
     from minbert.data.source import DataSource
 
-    # absolute: trials may run in another directory
-    source = DataSource(data_root and data_root.resolve(), skip_bad_rows)
+    source = DataSource(data_root and data_root.resolve(), skip_bad_rows)  # absolute: trials may run elsewhere
     limit = read_budget(budget, steps, examples, full)
     variants = read_variants(recipes, [*(set_ or []), *backbone_override(backbone)], limit, cosines)
     chosen = choose_baseline(variants, baseline)
-    extra = transfer_variants(chosen, sharing)
-    work = Comparison(out, variants, read_seeds(seeds), limit, extra, source, command_line())
+    others = transfer_variants(chosen, sharing)
+    work = Comparison(out, variants, read_seeds(seeds), limit, others, source, command_line())
     check_and_match(work, chosen, full)
     train_and_report(work, engine, jobs, chosen.label)
 

@@ -20,7 +20,7 @@ def show_comparison(full: "ComparisonResults") -> None:
     console.print(system_table(results))
     show_control_sentences(results)
     for system in results.systems:
-        for line in (*difference_lines(system), *missing_lines(system)):
+        for line in (*difference_lines(system, results), *missing_lines(system)):
             console.print(line)
     for label, seeds in results.beside.items():
         for seed, reason in seeds.items():
@@ -44,6 +44,8 @@ def show_comparison(full: "ComparisonResults") -> None:
 def system_table(results: "ComparisonResults") -> "Table":
     """Best first, then the controls: the main metric of each task, training time in seconds, trainable parameters."""
     from minbert.report.control_sentences import control_name
+    from minbert.report.number_format import fixed
+    from minbert.report.sentences import measure_decimals
 
     short = {measure: measure.rpartition(".")[0] or measure for measure in results.measures}
     numbers = (*short.values(), "seconds", "trainable")
@@ -51,9 +53,10 @@ def system_table(results: "ComparisonResults") -> "Table":
     for system in results.systems:
         cost = system.cost
         costs = ["", ""] if cost is None else [f"{cost.seconds:,.0f}", f"{cost.trainable / 1e6:.1f}M"]
-        made.add_row(escape_markup(system.label), *(mean_and_deviation(system, measure) for measure in short), *costs)
+        scores = (mean_and_deviation(system, measure, measure_decimals(results, measure)) for measure in short)
+        made.add_row(escape_markup(system.label), *scores, *costs)
     for control in results.controls:
-        scores = (f"{control.scores[name]:.3f}" if name in control.scores else "" for name in short)
+        scores = (fixed(control.scores.get(name), measure_decimals(results, name)) for name in short)
         made.add_row(escape_markup(control_name(control, results)), *scores, "", "")
     return made
 
@@ -66,25 +69,31 @@ def show_control_sentences(results: "ComparisonResults") -> None:
         unclear_sentences(results), "yellow"
     )
     for sentence in control_sentences(results):
-        console.print(escape_markup(sentence), style=styles.get(sentence), soft_wrap=True)
+        console.print(escape_markup(sentence), style=styles.get(sentence))
 
 
-def mean_and_deviation(system: "System", measure: str) -> str:
+def mean_and_deviation(system: "System", measure: str, decimals: int) -> str:
     summary = system.summaries.get(measure)
     if summary is None:
         return ""
-    return f"{summary.mean:.3f}" if summary.sd is None else f"{summary.mean:.3f} ± {summary.sd:.3f}"
+    mean = f"{summary.mean:.{decimals}f}"
+    return mean if summary.sd is None else f"{mean} ± {summary.sd:.{decimals}f}"
 
 
-def difference_lines(system: "System") -> Iterator[str]:
+def difference_lines(system: "System", results: "ComparisonResults") -> Iterator[str]:
     """The overall difference from the baseline, and on single tasks those with evidence."""
     from minbert.comparison.results import NO_EVIDENCE, OVERALL
+    from minbert.report.sentences import measure_decimals
 
     for measure, difference in sorted(system.differences.items(), key=lambda item: item[0] != OVERALL):
         evident = difference.result != NO_EVIDENCE
         if measure == OVERALL or evident:
             result = f"[bold]{difference.result}[/]" if evident else difference.result
-            interval = escape_markup(f"{difference.value:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]")
+            value, low, high = (
+                f"{x:+.{measure_decimals(results, measure)}f}"
+                for x in (difference.value, difference.low, difference.high)
+            )
+            interval = escape_markup(f"{value} [{low}, {high}]")
             yield f"{escape_markup(system.label)}: {measure} {interval}, {result} (p {difference.corrected:.2g})"
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from minbert.comparison.compare import ComparisonEvent
+    from minbert.comparison.engines.local import LocalEngine
     from minbert.comparison.reproduce import Reproduction, ReproductionCost, RowOutcome
 
 # values of --backbone and --budget
@@ -62,7 +63,6 @@ def reproduce(
     from minbert.comparison.engines.local import LocalEngine
     from minbert.comparison.published import choose_rows, read_published
     from minbert.comparison.reproduce import Reproduction, ReproductionSettings
-    from minbert.comparison.reproduction_controls import outcomes_with_controls
     from minbert.data.source import DataSource
 
     letters = list(read_published()) if which == "all" else [which]
@@ -72,8 +72,12 @@ def reproduce(
     settings = ReproductionSettings(out, weights, limit, seed, DataSource(data_root), set_ or [])
     work = Reproduction(chosen, settings, command_line())
     work.comparison.check()
-    file = report or out / "report.md"
-    engine = LocalEngine(out, jobs)
+    train_rows(work, LocalEngine(out, jobs), report or out / "report.md")
+
+
+def train_rows(work: "Reproduction", engine: "LocalEngine", file: Path) -> None:
+    from minbert.comparison.reproduction_controls import outcomes_with_controls
+
     with saved_when_stopped(), closing(work.train(engine)) as events:
         watch_trials(with_report(work, events, file), engine.at_once)
     outcomes = outcomes_with_controls(work)

@@ -111,7 +111,7 @@ def read_systems(options: "Sequence[str]") -> dict[str, list[Path]]:
 
 
 def show_significance(results: "ComparisonResults") -> None:
-    from minbert.report.sentences import cautions, measure_name
+    from minbert.report.sentences import cautions, measure_decimals, measure_name
 
     console.print(significance_table(results))
     for caveat in results.caveats:
@@ -120,29 +120,33 @@ def show_significance(results: "ComparisonResults") -> None:
         console.print(escape_markup(caution))
     measure = results.measures[0]
     effect = next(each.differences[measure] for each in results.systems if each.differences).minimum_detectable_effect
+    decimals = measure_decimals(results, measure)
     over, spread = "rows", ""
     if len(results.seeds) > 1:
         over, spread = "seeds and rows", ", mean ± standard deviation over seeds"
     console.print(
         f"{measure_name(measure)}{spread}. Differences from "
         f"{escape_markup(results.baseline)} with 95% intervals over {over}; above 0 is better. p-values are corrected "
-        f"for all systems (Holm). A true difference of {effect:.3f} would be found four times in five.",
+        f"for all systems (Holm). A true difference of {effect:.{decimals}f} would be found four times in five.",
         style="dim",
     )
 
 
 def significance_table(results: "ComparisonResults") -> "Table":
     from minbert.comparison.results import NO_EVIDENCE
+    from minbert.report.sentences import measure_decimals
 
     measure = results.measures[0]
+    decimals = measure_decimals(results, measure)
     numbers = (measure, "difference", "p")
     made = text_table("system", *numbers, "result", right=numbers)
     for each in results.systems:
         summary, d = each.summaries[measure], each.differences.get(measure)
-        score = f"{summary.mean:.3f}" + ("" if summary.sd is None else f" ± {summary.sd:.3f}")
+        score = f"{summary.mean:.{decimals}f}" + ("" if summary.sd is None else f" ± {summary.sd:.{decimals}f}")
         cells = ["", "", "baseline"]
         if d:
-            interval = escape_markup(f"{d.value:+.3f} [{d.low:+.3f}, {d.high:+.3f}]")
+            value, low, high = (f"{x:+.{decimals}f}" for x in (d.value, d.low, d.high))
+            interval = escape_markup(f"{value} [{low}, {high}]")
             result = "no evidence" if d.result == NO_EVIDENCE else f"[bold]{d.result}[/]"
             cells = [interval, f"{d.corrected:.3f}" if d.corrected >= 0.001 else "<0.001", result]
         made.add_row(escape_markup(each.label), score, *cells)

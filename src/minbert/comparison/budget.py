@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from minbert.comparison.results import WHOLE
+from minbert.comparison.results import TIMED, WHOLE
 from minbert.config.recipe import Recipe
 from minbert.data.source import DEFAULT_SOURCE, DataSource
 from minbert.encoder.hub import find_backbone
@@ -59,7 +59,7 @@ class Budget:
         if self.seconds is None:
             return WHOLE
         minutes = f"{self.seconds / 60:g} minutes" if self.seconds >= 120 else f"{self.seconds:g} seconds"
-        return f"{minutes} of training each"
+        return f"{minutes} {TIMED}"
 
     def scaled(self, fraction: float) -> "Budget":
         """For a recipe that trains only some of the tasks."""

@@ -41,10 +41,7 @@ def conclude(folder: Path) -> ComparisonResults:
     gains, transfers = measure_transfer(comparable, baseline, plan["tasks"], tasks, folder)
     reasons = Store(folder / "results.sqlite").results()
     controls, unmeasured = ranked_controls(ranking, baseline, tasks, folder, reasons)
-    limits = {
-        trial["label"]: Budget(trial.get("seconds"), trial.get("steps"), trial.get("examples"))
-        for trial in plan["trials"]
-    }
+    caveats = (*find_caveats(comparable, planned_limits(plan), folder, [baseline, *labels]), *unmeasured)
     return ComparisonResults(
         title=f"{baseline} and {len(labels) - 1} other{'s' if len(labels) != 2 else ''}",
         baseline=baseline,
@@ -65,12 +62,14 @@ def conclude(folder: Path) -> ComparisonResults:
         overall=ranking.overall,
         validation=validation_fractions(comparable, labels, folder),
         controls=controls,
-        caveats=(
-            *exploratory_reasons(plan),
-            *find_caveats(comparable, limits, folder, [baseline, *labels]),
-            *unmeasured,
-        ),
+        caveats=(*exploratory_reasons(plan), *caveats),
     )
+
+
+def planned_limits(plan: Mapping[str, Any]) -> dict[str, Budget]:
+    """The budget of the trials of each label."""
+    found = ((each["label"], [each.get(name) for name in ("seconds", "steps", "examples")]) for each in plan["trials"])
+    return {label: Budget(*limits) for label, limits in found}
 
 
 def split_comparable(

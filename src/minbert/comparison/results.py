@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from minbert.config.overall_terms import OverallTerm
 from minbert.config.task import Task
 
-# how a comparison without a budget is called
-WHOLE = "whole recipes"
+# how a comparison without a budget is called, and how the name of a budget of time ends
+WHOLE, TIMED = "whole recipes", "of training each"
 # the measure over all tasks; the others are "task.metric"
 OVERALL = "overall"
 # scores that differ by less are equal up to rounding

@@ -13,7 +13,8 @@ from minbert.report.blocks import DESKTOP_WIDTH, Page
 from minbert.report.comparison_page import comparison_page
 from minbert.report.html import html_of
 from minbert.report.markdown import markdown_of
-from minbert.report.svg import file_name, with_legend, write_svg
+from minbert.report.markers import with_legend
+from minbert.report.svg import file_name, write_svg
 
 if TYPE_CHECKING:
     # scipy, which it needs, takes a second

@@ -4,10 +4,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from minbert.report.series_styles import SeriesStyle
 from minbert.report.svg import Drawing
 
+# (label, style) of each series
+LegendEntries = tuple[tuple[str, SeriesStyle], ...]
 # the widths that charts are drawn for
-DESKTOP_WIDTH, PHONE_WIDTH = 680.0, 332.0
+DESKTOP_WIDTH, PHONE_WIDTH = 720.0, 332.0
 
 
 class Block:
@@ -28,8 +31,8 @@ class Cell:
     # better, worse or unclear: the color of the chip, or of the note if there is no chip
     tone: str = ""
     chip: bool = False
-    # the color of a system, as in its curves
-    color: str = ""
+    # the marker of a system, as in its curves
+    style: SeriesStyle | None = None
     # 0 to 1: a bar below the number
     bar: float | None = None
     link: str = ""
@@ -42,6 +45,8 @@ class Column:
     # ascending or descending, if the table is sorted by this column at first
     sort: str = ""
     about: str = ""
+    # the same in every table of a choice: printed only in the first
+    once: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,15 +77,15 @@ class Figure(Block):
     name: str
     draw: Callable[[float], Drawing]
     caption: str
-    # (label, color), for the figure's own SVG file
-    legend: tuple[tuple[str, str], ...] = ()
+    # for the figure's own SVG file
+    legend: LegendEntries = ()
 
 
 @dataclass(frozen=True)
 class Legend(Block):
-    """(label, color) of each series; shows and hides the series of the figures in its section."""
+    """Shows and hides the series of the figures in its section."""
 
-    entries: tuple[tuple[str, str], ...]
+    entries: LegendEntries
 
 
 @dataclass(frozen=True)
@@ -127,7 +132,7 @@ class Notice(Group):
 class Card(Group):
     title: str
     about: str
-    color: str
+    style: SeriesStyle
 
 
 @dataclass(frozen=True)
@@ -155,6 +160,8 @@ class Section:
     blocks: tuple[Block, ...]
     # what a reader can do here; only in HTML
     hint: str = ""
+    # the picture that comes first, next to the headline and the facts
+    first_screen: bool = False
 
 
 @dataclass(frozen=True)

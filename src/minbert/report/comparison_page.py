@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 
+from minbert.comparison.labels import with_short_labels
 from minbert.comparison.results import ComparisonResults
 from minbert.plural import plural
 from minbert.report.blocks import (
@@ -36,25 +37,28 @@ from minbert.report.selection_sentences import choosing_rows
 from minbert.report.sentences import (
     cautions,
     comparison_headline,
+    difference_caption,
     measure_decimals,
     measure_name,
     measures_in_order,
 )
+from minbert.report.series_styles import SeriesStyle, series_styles
 from minbert.report.transfer_section import transfer_section
 
 # a card with more settings than this is collapsed
 FEW_SETTINGS = 8
 
 
-def comparison_page(results: ComparisonResults) -> Page:
-    colors = system_colors(results)
+def comparison_page(full: ComparisonResults) -> Page:
+    results = with_short_labels(full)
+    styles = series_styles((each.label for each in results.systems), results.baseline)
     sections = (
-        ranking_section(results, colors),
         difference_section(results),
-        cost_section(results, colors),
-        curve_section(results, colors),
-        seed_section(results, colors),
-        recipe_section(results, colors),
+        ranking_section(results, styles),
+        cost_section(results, styles),
+        curve_section(results, styles),
+        seed_section(results, styles),
+        recipe_section(results, styles),
         transfer_section(results),
         method_section(results),
         reproduction_section(results),
@@ -67,13 +71,6 @@ def comparison_page(results: ComparisonResults) -> Page:
         notices=comparison_notices(results),
         sections=tuple(section for section in sections if section.blocks),
     )
-
-
-def system_colors(results: ComparisonResults) -> dict[str, str]:
-    """The baseline is gray, the others have eight colors, dashed from the ninth on."""
-    others = [each.label for each in results.systems if each.label != results.baseline]
-    colors = {label: f"s{i % 8 + 1}{' dashed' if i >= 8 else ''}" for i, label in enumerate(others)}
-    return {results.baseline: "s0", **colors}
 
 
 def comparison_facts(results: ComparisonResults) -> Facts:
@@ -126,13 +123,7 @@ def choice_of_measure(results: ComparisonResults, figure: Callable[[str], Figure
 
 
 def difference_section(results: ComparisonResults) -> Section:
-    caption = (
-        f"Each dot is a recipe's mean minus the mean of {results.baseline}, with its 95 % interval; right of 0 is "
-        "better. The thin line extends the interval by the correction for all tests: where it crosses 0, there is no "
-        "evidence of a difference. The shaded band is the minimum detectable effect: this comparison would detect a "
-        "true difference at its edge about four times in five, and smaller ones less often. The result of filled dots "
-        "is better or worse; for hollow dots there is no evidence of a difference."
-    ) + (FOREST_CAPTION if results.controls else "")
+    caption = difference_caption("recipe", results.baseline) + (FOREST_CAPTION if results.controls else "")
 
     def figure(measure: str) -> Figure | None:
         shown = (*results.systems, *control_systems(results))
@@ -143,19 +134,18 @@ def difference_section(results: ComparisonResults) -> Section:
             return None
         return Figure(f"differences-{measure}", lambda width: forest_plot(rows, title, decimals, width), caption)
 
-    lead = f"How much each recipe differs from {results.baseline}, and how certain that is."
-    blocks = choice_of_measure(results, figure)
-    return Section("differences", "Differences", f"Differences from {results.baseline}", lead, blocks)
+    title, blocks = f"Differences from {results.baseline}", choice_of_measure(results, figure)
+    return Section("differences", "Differences", title, "", blocks, first_screen=True)
 
 
-def curve_section(results: ComparisonResults, colors: dict[str, str]) -> Section:
-    legend = tuple((each.label, colors[each.label]) for each in results.systems if each.curves)
+def curve_section(results: ComparisonResults, styles: Mapping[str, SeriesStyle]) -> Section:
+    legend = tuple((each.label, styles[each.label]) for each in results.systems if each.curves)
     caption = f"Mean over seeds on {choosing_rows(results)}; the band is one standard deviation on either side."
 
     def figure(measure: str) -> Figure | None:
         # the baseline last, so that it is drawn on top
         found = sorted(results.systems, key=lambda each: each.label == results.baseline)
-        series = [Series(c.label, colors[c.label], c.curves[measure]) for c in found if measure in c.curves]
+        series = [Series(c.label, styles[c.label], c.curves[measure]) for c in found if measure in c.curves]
         title, decimals = measure_name(measure), measure_decimals(results, measure)
         if not series:
             return None
@@ -166,14 +156,14 @@ def curve_section(results: ComparisonResults, colors: dict[str, str]) -> Section
     return Section("curves", "Curves", "Learning curves", lead, (Legend(legend), *blocks) if blocks else (), hint)
 
 
-def seed_section(results: ComparisonResults, colors: dict[str, str]) -> Section:
+def seed_section(results: ComparisonResults, styles: Mapping[str, SeriesStyle]) -> Section:
     caption = (
-        "Each dot is one training run. The vertical line is the mean; the light bar is its 95 % interval over seeds."
+        "Each mark is one training run. The vertical line is the mean; the light bar is its 95 % interval over seeds."
     )
 
     def figure(measure: str) -> Figure | None:
         found = [(each.label, each.summaries.get(measure)) for each in results.systems]
-        rows = [StripRow(label, colors[label], each) for label, each in found if each and math.isfinite(each.mean)]
+        rows = [StripRow(label, styles[label], each) for label, each in found if each and math.isfinite(each.mean)]
         title, decimals = measure_name(measure), measure_decimals(results, measure)
         if not rows:
             return None
@@ -184,7 +174,7 @@ def seed_section(results: ComparisonResults, colors: dict[str, str]) -> Section:
     return Section("seeds", "Seeds", "Every seed", lead, (*blocks, training_run_table(results)) if blocks else ())
 
 
-def recipe_section(results: ComparisonResults, colors: dict[str, str]) -> Section:
+def recipe_section(results: ComparisonResults, styles: Mapping[str, SeriesStyle]) -> Section:
     cards: list[Block] = []
     columns = (Column("Setting", False), Column(results.baseline, False), Column("This recipe", False))
     for each in results.systems:
@@ -193,7 +183,7 @@ def recipe_section(results: ComparisonResults, colors: dict[str, str]) -> Sectio
         rows = tuple(tuple(Cell(words, words) for words in change) for change in each.changes)
         fold = "" if len(rows) <= FEW_SETTINGS else f"{plural(len(rows), 'setting')} of {each.label}"
         table = Table(f"What {each.label} changes", columns, rows, fold, sortable=False)
-        cards.append(Card((table,), each.label, each.about, colors[each.label]))
+        cards.append(Card((table,), each.label, each.about, styles[each.label]))
     lead = f"The settings in which each resolved recipe differs from {results.baseline}."
     blocks = (SideBySide(tuple(cards)),) if cards else ()
     return Section("recipes", "Recipes", "What the recipes change", lead, blocks)

@@ -1,14 +1,17 @@
 """Comparison results -> the score of each system against its cost."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from minbert.comparison.results import ComparisonResults, Summary, System, TrialCost
-from minbert.report.blocks import Block, Figure, Option, Section, choice_of
+from minbert.comparison.results import TIMED, ComparisonResults, Summary, System, TrialCost
+from minbert.report.blocks import Block, Figure, Legend, LegendEntries, Option, Section, choice_of
 from minbert.report.charts.cost_scatter import CostPoint, cost_scatter
 from minbert.report.number_format import byte_size, duration_text, short_count
 from minbert.report.sentences import higher_is_better, main_measure, measure_decimals, measure_name
+from minbert.report.series_styles import SeriesStyle
+
+Known = list[tuple[System, Summary, TrialCost]]
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,12 @@ class CostAxis:
 TIME_UNITS = ((3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
 COUNT_UNITS = ((1e9, "billions"), (1e6, "millions"), (1e3, "thousands"), (1.0, ""))
 BYTE_UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+# costs that differ by less than this factor are equal: every point would be in one place
+EQUAL_COSTS = 1.02
+TRAINING_TIME = CostAxis("training time", lambda cost: cost.seconds, duration_text, TIME_UNITS)
 COST_AXES = (
-    CostAxis("training time", lambda cost: cost.seconds, duration_text, TIME_UNITS),
+    TRAINING_TIME,
+    CostAxis("training steps", lambda cost: cost.steps, short_count, COUNT_UNITS),
     CostAxis("training tokens", lambda cost: cost.tokens, short_count, COUNT_UNITS),
     CostAxis("trainable parameters", lambda cost: cost.trainable, short_count, COUNT_UNITS),
     CostAxis("memory", lambda cost: cost.memory, byte_size, BYTE_UNITS),
@@ -35,35 +42,49 @@ COST_AXES = (
 )
 
 
-def cost_section(results: ComparisonResults, colors: dict[str, str]) -> Section:
+def cost_section(results: ComparisonResults, styles: Mapping[str, SeriesStyle]) -> Section:
     measure = main_measure(results)
     known = [
         (each, each.summaries[measure], each.cost)
         for each in results.systems
         if each.cost and measure in each.summaries and math.isfinite(each.summaries[measure].mean)
     ]
+    axes = differing_axes([cost for _, _, cost in known], results.budget)
     options = (
-        Option(cost_figure(axis, known, measure, measure_decimals(results, measure), colors), axis.name, axis.name)
-        for axis in COST_AXES
+        Option(cost_figure(axis, known, measure, measure_decimals(results, measure), styles), axis.name, axis.name)
+        for axis in axes
     )
-    lead = "What each recipe costs, and what it scores."
-    return Section("cost", "Cost", "Score against cost", lead, choice_of("cost", "Cost", options))
+    legend = Legend(legend_of(known, styles))
+    blocks = choice_of("cost", "Cost", options)
+    lead, hint = "What each recipe costs, and what it scores.", "Click the legend to show or hide a recipe."
+    return Section("cost", "Cost", "Score against cost", lead, (legend, *blocks) if blocks else (), hint)
+
+
+def legend_of(known: Known, styles: Mapping[str, SeriesStyle]) -> LegendEntries:
+    return tuple((each.label, styles[each.label]) for each, _, _ in known)
+
+
+def differing_axes(costs: list[TrialCost], budget: str) -> list[CostAxis]:
+    """The costs that the budget does not make equal. Times that should be equal differ only by chance."""
+    if not costs:
+        return []
+    spread = {axis: [axis.of(cost) for cost in costs] for axis in COST_AXES}
+    differing = [axis for axis, spent in spread.items() if max(spent) > EQUAL_COSTS * min(spent)]
+    return [axis for axis in differing if axis is not TRAINING_TIME or not budget.endswith(TIMED)]
 
 
 def cost_figure(
     axis: CostAxis,
-    known: list[tuple[System, Summary, TrialCost]],
+    known: Known,
     measure: str,
     decimals: int,
-    colors: dict[str, str],
+    styles: Mapping[str, SeriesStyle],
 ) -> tuple[Block, ...]:
-    if not known:
-        return ()
     divisor, unit = axis.unit(max(axis.of(cost) for _, _, cost in known))
     points = [
         CostPoint(
             each.label,
-            colors[each.label],
+            styles[each.label],
             axis.of(cost) / divisor,
             summary.mean,
             summary.low,
@@ -79,4 +100,11 @@ def cost_figure(
     )
     title = f"{axis.name}, {unit}" if unit else axis.name
     name = f"cost-{axis.name.replace(' ', '-')}"
-    return (Figure(name, lambda width: cost_scatter(points, title, score, decimals, width, rising=rising), caption),)
+    return (
+        Figure(
+            name,
+            lambda width: cost_scatter(points, title, score, decimals, width, rising=rising),
+            caption,
+            legend_of(known, styles),
+        ),
+    )

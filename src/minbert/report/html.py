@@ -8,6 +8,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from minbert.report.blocks import DESKTOP_WIDTH, PHONE_WIDTH, Figure, Page, RowExplorer
+from minbert.report.markers import swatch
+from minbert.report.series_styles import SeriesStyle
 from minbert.report.svg import PAGES
 
 
@@ -30,7 +32,9 @@ def template_environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader(PAGES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    made.globals.update(desktop_chart=desktop_chart, phone_chart=phone_chart, explorer_json=explorer_json)
+    made.globals.update(
+        desktop_chart=desktop_chart, phone_chart=phone_chart, explorer_json=explorer_json, marker=marker
+    )
     return made
 
 
@@ -44,6 +48,10 @@ def desktop_chart(figure: Figure) -> Markup:
 
 def phone_chart(figure: Figure) -> Markup:
     return Markup(figure.draw(PHONE_WIDTH).markup())
+
+
+def marker(style: SeriesStyle) -> Markup:
+    return Markup(swatch(style).markup())
 
 
 def explorer_json(explorer: RowExplorer) -> Markup:

@@ -62,10 +62,13 @@ def byte_size(x: float) -> str:
     return f"{x:.0f} B"
 
 
-def decimals_for(spreads: Iterable[float | None], fewest: int = 2, most: int = 4) -> int:
-    """The number of decimals that shows two digits of the typical spread."""
-    known = sorted(spread for spread in spreads if spread is not None and math.isfinite(spread) and spread > 0)
+def decimals_for(standard_errors: Iterable[float | None], most: int = 4) -> int:
+    """As many decimals as the typical standard error supports: the last one is its first digit.
+
+    0.76 ± 0.012 is 0.76: a third decimal would only be noise. This is the rule of the page, Markdown and the terminal.
+    """
+    known = sorted(error for error in standard_errors if error is not None and math.isfinite(error) and error > 0)
     if not known:
         return 3
     typical = known[len(known) // 2]
-    return min(most, max(fewest, 1 - math.floor(math.log10(typical))))
+    return min(most, max(0, -math.floor(math.log10(typical))))

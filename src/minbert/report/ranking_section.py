@@ -1,5 +1,6 @@
 """Comparison results -> the tables of scores, differences and costs."""
 
+from collections.abc import Mapping
 from urllib.parse import quote
 
 from minbert.comparison.results import ComparisonResults, ScoreDifference, Summary, System
@@ -25,18 +26,19 @@ from minbert.report.sentences import (
     measure_name,
     measures_in_order,
 )
+from minbert.report.series_styles import SeriesStyle
 
 EMPTY_CELL = Cell(NO_VALUE)
 
 
-def ranking_section(results: ComparisonResults, colors: dict[str, str]) -> Section:
+def ranking_section(results: ComparisonResults, styles: Mapping[str, SeriesStyle]) -> Section:
     lead = (
         f"{'' if results.complete else 'Incomplete. '}Means over seeds on the dev rows, the best first. "
         f"▲ and ▼ mark recipes that are better or worse than {results.baseline}."
     )
     measures = measures_in_order(results)
-    options = (Option((measure_table(results, name, colors),), name, measure_name(name)) for name in measures)
-    blocks: list[Block] = [overview_table(results, colors)] if len(measures) > 1 else []
+    options = (Option((measure_table(results, name, styles),), name, measure_name(name)) for name in measures)
+    blocks: list[Block] = [overview_table(results, styles)] if len(measures) > 1 else []
     blocks += [*choice_of("measure", "Measure", options), difference_table(results)]
     blocks += [against_controls_table(results)] if results.controls else []
     known = any(each.summaries for each in results.systems)
@@ -44,14 +46,14 @@ def ranking_section(results: ComparisonResults, colors: dict[str, str]) -> Secti
     return Section("results", "Results", "Results", lead, tuple(blocks) if known else (), hint)
 
 
-def overview_table(results: ComparisonResults, colors: dict[str, str]) -> Table:
+def overview_table(results: ComparisonResults, styles: Mapping[str, SeriesStyle]) -> Table:
     measures = measures_in_order(results)
     columns = (
         Column("Recipe", numeric=False),
         *(Column(measure_name(m), sort=sort_order(m) if m == measures[0] else "") for m in measures),
     )
     rows = tuple(
-        (system_cell(each, results, colors), *(overview_cell(each, measure, results) for measure in measures))
+        (system_cell(each, results, styles), *(overview_cell(each, measure, results) for measure in measures))
         for each in (*results.systems, *control_systems(results))
     )
     return Table("All measures", columns, rows)
@@ -61,11 +63,11 @@ def sort_order(measure: str) -> str:
     return "descending" if higher_is_better(measure) else "ascending"
 
 
-def system_cell(each: System, results: ComparisonResults, colors: dict[str, str]) -> Cell:
+def system_cell(each: System, results: ComparisonResults, styles: Mapping[str, SeriesStyle]) -> Cell:
     note = each.about
     if each.label == results.baseline != "baseline":
         note = f"the baseline: {note}" if note else "the baseline"
-    return Cell(each.label, each.label, note=note, color=colors.get(each.label, ""))
+    return Cell(each.label, each.label, note=note, style=styles.get(each.label))
 
 
 def overview_cell(each: System, measure: str, results: ComparisonResults) -> Cell:
@@ -86,26 +88,26 @@ def plus_minus(summary: Summary, decimals: int) -> str:
     return mean if summary.sd is None else f"{mean} ± {fixed(summary.sd, decimals)}"
 
 
-def measure_table(results: ComparisonResults, measure: str, colors: dict[str, str]) -> Table:
+def measure_table(results: ComparisonResults, measure: str, styles: Mapping[str, SeriesStyle]) -> Table:
     """Everything about one measure."""
     decimals = measure_decimals(results, measure)
     columns = (
         Column("Recipe", numeric=False),
+        Column("Result", numeric=False, about=f"compared with {results.baseline}"),
+        Column("Difference", about=f"from {results.baseline}, with its 95 % interval; above 0 is better"),
         Column("Mean ± sd", sort=sort_order(measure), about="over seeds, with the 95 % interval of the mean below"),
-        Column(f"Minus {results.baseline}", about="with its 95 % interval; above 0 is better"),
-        Column("Result", numeric=False),
         Column("p", about="corrected for all comparisons with Holm's method"),
-        Column("Time", about="training time"),
-        Column("Tokens", about="tokens read in training"),
-        Column("Trainable", about="parameters that are trained in at least one stage"),
-        Column("Memory", about="peak memory of the process"),
-        Column("Size", about="of the saved model"),
+        Column("Time", about="training time", once=True),
+        Column("Tokens", about="tokens read in training", once=True),
+        Column("Trainable", about="parameters that are trained in at least one stage", once=True),
+        Column("Memory", about="peak memory of the process", once=True),
+        Column("Size", about="of the saved model", once=True),
     )
     found = [each for each in (*results.systems, *control_systems(results)) if measure in each.summaries]
     found.sort(key=lambda each: each.summaries[measure].mean, reverse=higher_is_better(measure))
     rest = [each for each in results.systems if measure not in each.summaries]
     rows = tuple(
-        (system_cell(each, results, colors), *measure_cells(each, measure, decimals)) for each in [*found, *rest]
+        (system_cell(each, results, styles), *measure_cells(each, measure, decimals)) for each in [*found, *rest]
     )
     return Table(f"Details: {measure_name(measure)}", columns, rows)
 
@@ -116,7 +118,8 @@ def measure_cells(each: System, measure: str, decimals: int) -> tuple[Cell, ...]
     if summary:
         note = interval_text(summary.low, summary.high, decimals)
         score = Cell(plus_minus(summary, decimals), summary.mean, note=note)
-    return (score, *difference_cells(each.differences.get(measure), decimals), *cost_cells(each))
+    difference, result, p = difference_cells(each.differences.get(measure), decimals)
+    return (result, difference, score, p, *cost_cells(each))
 
 
 def difference_cells(d: ScoreDifference | None, decimals: int) -> tuple[Cell, Cell, Cell]:

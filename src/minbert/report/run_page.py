@@ -57,22 +57,38 @@ def run_page(analysis: RunAnalysis) -> Page:
 
 
 def run_headline(analysis: RunAnalysis) -> tuple[str, ...]:
+    """The main scores; with a second run, those of both."""
     said = []
     if len(analysis.tasks) > 1:
-        said.append(f"Overall score {fixed(analysis.overall, 3)} on {plural(len(analysis.tasks), 'task')}.")
+        scores = both_scores(analysis, analysis.overall, analysis.other_overall)
+        said.append(f"Overall score {scores} on {plural(len(analysis.tasks), 'task')}.")
     for name, found in analysis.tasks.items():
         metric = found.task.metric
-        own, constant = (fixed(each[metric], 3) for each in (found.scores, found.baseline.scores))
-        said.append(f"{name}: {METRIC_NAMES.get(metric, metric)} {own} (constant prediction: {constant}).")
+        other = None if found.other_scores is None else found.other_scores[metric]
+        scores = both_scores(analysis, found.scores[metric], other)
+        constant = fixed(found.baseline.scores[metric], 3)
+        said.append(f"{name}: {METRIC_NAMES.get(metric, metric)} {scores} (constant prediction: {constant}).")
     return tuple(said)
 
 
+def both_scores(analysis: RunAnalysis, own: float, other: float | None) -> str:
+    if other is None or analysis.other is None:
+        return fixed(own, 3)
+    return f"{fixed(own, 3)} for {analysis.run} and {fixed(other, 3)} for {analysis.other}"
+
+
 def score_section(analysis: RunAnalysis) -> Section:
-    columns = (Column("Task", False), Column("Metric", False), Column("This run"), Column("Constant prediction"))
+    runs = [analysis.run, analysis.other] if analysis.other else ["This run"]
+    columns = (
+        *(Column(name, False) for name in ("Task", "Metric")),
+        *map(Column, (*runs, "Constant prediction")),
+    )
 
     def cells(name: str, found: TaskAnalysis, metric: str) -> tuple[Cell, ...]:
-        words, own, constant = METRIC_NAMES.get(metric, metric), found.scores[metric], found.baseline.scores.get(metric)
-        return Cell(name, name), Cell(words, words), Cell(fixed(own, 4), own), Cell(fixed(constant, 4), constant)
+        words = METRIC_NAMES.get(metric, metric)
+        sources = [found.scores, found.other_scores or {}] if analysis.other else [found.scores]
+        values = [each.get(metric) for each in (*sources, found.baseline.scores)]
+        return Cell(name, name), Cell(words, words), *(Cell(fixed(value, 3), value) for value in values)
 
     tasks = analysis.tasks.items()
     rows = tuple((*cells(name, found, found.task.metric), Cell(f"{found.rows:,}", found.rows)) for name, found in tasks)
@@ -238,13 +254,13 @@ def leak_blocks(found: Leaks, rows: int) -> list[Block]:
     metric = METRIC_NAMES.get(found.metric, found.metric)
     said = (
         f"Leaked rows (whole rows that also occur in the training data): {found.rows:,} of {rows:,}. Rows with at "
-        f"least one text in the training data: {found.texts:,}. The run's {metric} is {fixed(found.score, 4)} on "
+        f"least one text in the training data: {found.texts:,}. The run's {metric} is {fixed(found.score, 3)} on "
         "all rows"
     )
     if found.score_without_leaks is not None and found.rows:
-        said += f", {fixed(found.score_without_leaks, 4)} without the leaked rows"
+        said += f", {fixed(found.score_without_leaks, 3)} without the leaked rows"
     if found.score_on_leaks is not None:
-        said += f", {fixed(found.score_on_leaks, 4)} on the leaked rows only"
+        said += f", {fixed(found.score_on_leaks, 3)} on the leaked rows only"
     columns = (Column("Training data of", False), Column("Whole rows"), Column("At least one text"))
     lines = tuple(
         (Cell(each.task, each.task), Cell(f"{each.rows:,}", each.rows), Cell(f"{each.texts:,}", each.texts))

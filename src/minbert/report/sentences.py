@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from minbert.comparison.results import BETTER, OVERALL, WORSE, ComparisonResults, System
+from minbert.comparison.results import BETTER, OVERALL, WORSE, ComparisonResults, ScoreDifference, System
 from minbert.data.metrics import direction
 from minbert.report.number_format import decimals_for, fixed
 
@@ -55,13 +55,20 @@ def measures_in_order(results: ComparisonResults) -> list[str]:
 
 
 def measure_decimals(results: ComparisonResults, measure: str) -> int:
-    spreads: list[float | None] = []
-    for system in results.systems:
-        if summary := system.summaries.get(measure):
-            spreads.append(summary.sd)
-        if difference := system.differences.get(measure):
-            spreads.append((difference.high - difference.low) / 4)
-    return decimals_for(spreads)
+    """The decimals of a measure's scores and differences, by their standard errors over seeds and dev rows."""
+    differences = [each.differences[measure] for each in results.systems if measure in each.differences]
+    summaries = [each.summaries[measure] for each in results.systems if measure in each.summaries]
+    return decimals_for(
+        [
+            *(standard_error(each) for each in differences),
+            *(each.sd / len(each.values) ** 0.5 for each in summaries if each.sd is not None),
+        ]
+    )
+
+
+def standard_error(difference: ScoreDifference) -> float:
+    """About a quarter of the 95 % interval."""
+    return (difference.high - difference.low) / 4
 
 
 def comparison_headline(results: ComparisonResults, what: str = "recipe") -> tuple[str, ...]:
@@ -89,6 +96,16 @@ def comparison_headline(results: ComparisonResults, what: str = "recipe") -> tup
     if unknown:
         sentences.append(f"{join_names(quoted_labels(unknown))} cannot be compared in {name}.")
     return tuple(sentences) or (single_system_sentence(results, measure, name, decimals),)
+
+
+def difference_caption(what: str, baseline: str) -> str:
+    """How to read a forest plot."""
+    return (
+        f"Dots are mean differences from {baseline}, with 95 % intervals. A filled dot is better or worse; a hollow "
+        "dot means no evidence of a difference. The thin line extends the interval by the correction for all tests: "
+        f"a {what} whose thin line crosses 0 is not known to differ. The band is the minimum detectable effect: a true "
+        "difference at its edge would be detected about four times in five."
+    )
 
 
 def quoted_labels(systems: Sequence[System]) -> list[str]:

@@ -21,7 +21,7 @@ from minbert.report.blocks import (
 from minbert.report.charts.forest_plot import ForestRow, forest_plot
 from minbert.report.number_format import fixed, interval_text, p_value
 from minbert.report.ranking_section import EMPTY_CELL, difference_cells, plus_minus, sort_order
-from minbert.report.sentences import cautions, comparison_headline, measure_decimals, measure_name
+from minbert.report.sentences import cautions, comparison_headline, difference_caption, measure_decimals, measure_name
 
 
 def significance_page(results: ComparisonResults) -> Page:
@@ -46,20 +46,13 @@ def significance_page(results: ComparisonResults) -> Page:
 
 def difference_plot(results: ComparisonResults) -> Section:
     measure = results.measures[0]
-    caption = (
-        f"Each dot is a system's mean minus the mean of {results.baseline}, with its 95 % interval; right of 0 is "
-        "better. The thin line extends the interval by the correction for all tests: where it crosses 0, there is no "
-        "evidence of a difference. The shaded band is the minimum detectable effect: a true difference at its edge "
-        "would be detected about four times in five."
-    )
+    caption = difference_caption("system", results.baseline)
     found = [(each.label, each.differences.get(measure)) for each in results.systems]
     rows = [ForestRow(label, d) for label, d in found if d and math.isfinite(d.low) and math.isfinite(d.high)]
     title, decimals = f"difference in {measure_name(measure)}", measure_decimals(results, measure)
     figure = Figure(f"differences-{measure}", lambda width: forest_plot(rows, title, decimals, width), caption)
-    lead = f"How much each system differs from {results.baseline}, and how certain that is."
-    return Section(
-        "differences", "Differences", f"Differences from {results.baseline}", lead, (figure,) if rows else ()
-    )
+    heading, blocks = f"Differences from {results.baseline}", (figure,) if rows else ()
+    return Section("differences", "Differences", heading, "", blocks, first_screen=True)
 
 
 def system_section(results: ComparisonResults) -> Section:
@@ -67,9 +60,9 @@ def system_section(results: ComparisonResults) -> Section:
     decimals = measure_decimals(results, measure)
     columns = (
         Column("System", numeric=False),
+        Column("Result", numeric=False, about=f"compared with {results.baseline}"),
+        Column("Difference", about=f"from {results.baseline}, with its 95 % interval; above 0 is better"),
         Column("Mean ± sd", sort=sort_order(measure), about="over seeds, with the 95 % interval of the mean below"),
-        Column(f"Minus {results.baseline}", about="with its 95 % interval; above 0 is better"),
-        Column("Result", numeric=False),
         Column("p", about="corrected for all comparisons with Holm's method"),
         Column("p alone", about="without the correction"),
         Column("p rows", about="permutation test over the rows alone: do these particular predictions differ?"),
@@ -81,7 +74,8 @@ def system_section(results: ComparisonResults) -> Section:
         label = Cell(each.label, each.label, note="the baseline" if each.label == results.baseline else "")
         more = (Cell(p_value(d.p), d.p), Cell(p_value(d.p_rows), d.p_rows)) if d else (EMPTY_CELL, EMPTY_CELL)
         score = Cell(plus_minus(summary, decimals), summary.mean, note=note)
-        table.append((label, score, *difference_cells(d, decimals), *more))
+        difference, result, p = difference_cells(d, decimals)
+        table.append((label, result, difference, score, p, *more))
     lead = f"Means over seeds, the best first. ▲ and ▼ mark systems that are better or worse than {results.baseline}."
     name = measure_name(measure)
     return Section("results", "Results", "Results", lead, (Table(f"Systems by {name}", columns, tuple(table)),))

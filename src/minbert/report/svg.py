@@ -12,8 +12,10 @@ from minbert.files import write_text
 PAGES = Path(__file__).parent / "pages"
 # characters that XML does not allow, but a user's label may contain
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-# the approximate width of a letter at 12 px
-LETTER_WIDTH = 6.4
+# the approximate width of a letter at 12 px, and the height of a line
+LETTER_WIDTH, LINE_HEIGHT = 6.4, 16.0
+# a label may be broken after these
+WORD_ENDS = re.compile(r"(?<=[\s_/.:-])")
 
 
 class Drawing:
@@ -66,6 +68,12 @@ class Drawing:
         element.text = xml_text(words)
         return element
 
+    def lines(self, x: float, y: float, words: Sequence[str], style: str = "", inside: Element | None = None) -> None:
+        """Lines of text, around y if there are several."""
+        first = y - (len(words) - 1) * LINE_HEIGHT / 2
+        for i, line in enumerate(words):
+            self.text(x, first + i * LINE_HEIGHT, line, style, inside)
+
     def markup(self) -> str:
         return ElementTree.tostring(self.root, encoding="unicode")
 
@@ -87,32 +95,24 @@ def xml_text(words: str) -> str:
     return UNPRINTABLE.sub("�", words)
 
 
-def shorten(words: str, room: float) -> str:
-    """As much of a text as fits into `room` pixels."""
-    letters = max(3, int(room / LETTER_WIDTH))
-    return words if len(words) <= letters else words[: letters - 1].rstrip() + "…"
+def wrap_label(words: str, room: float, letter: float = LETTER_WIDTH) -> list[str]:
+    """A text in lines of `room` pixels, broken after spaces and hyphens, inside a word only if it is too long."""
+    most = max(4, int(room / letter))
+    lines = [""]
+    for piece in WORD_ENDS.split(words):
+        while len((lines[-1] + piece).rstrip()) > most:
+            if lines[-1]:
+                lines.append("")
+            else:
+                lines[-1], piece = piece[:most], piece[most:]
+                lines.append("")
+        lines[-1] += piece
+    return [line.strip() for line in lines if line.strip()] or [""]
 
 
 def file_name(words: str) -> str:
     """A file name that is valid on every system."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", words).strip("-.")[:120] or "figure"
-
-
-def with_legend(drawing: Drawing, entries: Sequence[tuple[str, str]]) -> Drawing:
-    """Add the names of the series below the chart, for a file without a page around it."""
-    if not entries:
-        return drawing
-    x, y = 0.0, drawing.height + 20
-    for label, color in entries:
-        room = len(label) * LETTER_WIDTH + 40
-        if x and x + room > drawing.width:
-            x, y = 0.0, y + 22
-        group = drawing.group(f"series {color}")
-        drawing.line(x, y - 4, x + 16, y - 4, "curve", group)
-        drawing.text(x + 22, y, label, "label small", group)
-        x += room
-    drawing.height = y + 6
-    return drawing
 
 
 def write_svg(path: Path, drawing: Drawing, margin: int = 20) -> None:

@@ -22,7 +22,8 @@ from minbert.report.charts.heatmap import Square, heatmap
 from minbert.report.charts.line_chart import Series, line_chart
 from minbert.report.number_format import decimals_for, interval_text, p_value, signed
 from minbert.report.ranking_section import difference_cells, plus_minus
-from minbert.report.sentences import METRIC_NAMES, join_names
+from minbert.report.sentences import METRIC_NAMES, join_names, standard_error
+from minbert.report.series_styles import series_styles
 from minbert.report.svg import Drawing
 
 TRANSFER_KINDS = {
@@ -53,7 +54,7 @@ def sharing_answer(results: ComparisonResults) -> str:
 def gain_blocks(results: ComparisonResults) -> tuple[Block, ...]:
     if not results.gains:
         return ()
-    decimals = decimals_for((gain.difference.high - gain.difference.low) / 4 for gain in results.gains)
+    decimals = decimals_for(standard_error(gain.difference) for gain in results.gains)
     names = ("Task", "Alone", "Together", "Difference", "Result", "p")
     columns = tuple(Column(name, name not in ("Task", "Result")) for name in names)
     rows = tuple(
@@ -98,7 +99,7 @@ def transfer_blocks(results: ComparisonResults) -> tuple[Block, ...]:
 
 def transfer_matrix(found: list[Transfer], how: str, width: float) -> Drawing:
     """Half as wide as other figures, because two are side by side."""
-    decimals = decimals_for((each.difference.high - each.difference.low) / 4 for each in found)
+    decimals = decimals_for(standard_error(each.difference) for each in found)
     sources = list(dict.fromkeys(each.source for each in found))
     targets = list(dict.fromkeys(each.target for each in found))
     names = [*sources, *(target for target in targets if target not in sources)]
@@ -120,7 +121,7 @@ def transfer_matrix(found: list[Transfer], how: str, width: float) -> Drawing:
 
 
 def transfer_table(results: ComparisonResults) -> Table:
-    decimals = decimals_for((each.difference.high - each.difference.low) / 4 for each in results.transfers)
+    decimals = decimals_for(standard_error(each.difference) for each in results.transfers)
     names = ("Source", "Target", "How", "Difference", "Result", "p")
     columns = tuple(Column(name, name in ("Difference", "p")) for name in names)
     rows = tuple(
@@ -138,8 +139,8 @@ def cosine_blocks(results: ComparisonResults) -> tuple[Block, ...]:
     pairs = list(dict.fromkeys(pair for each in results.systems for pair in each.cosines))
     if not pairs:
         return ()
-    colors = {pair: f"s{i % 8 + 1}{' dashed' if i >= 8 else ''}" for i, pair in enumerate(pairs)}
-    legend = tuple((pair_name(pair), colors[pair]) for pair in pairs)
+    styles = series_styles(map(pair_name, pairs))
+    legend = tuple(styles.items())
     caption = (
         "The cosine between the gradients of two tasks in the shared encoder: above 0 the gradients point in similar "
         "directions, below 0 they conflict."
@@ -152,7 +153,7 @@ def cosine_blocks(results: ComparisonResults) -> tuple[Block, ...]:
     options = [
         Option((figure(each.label, series),), each.label, each.label)
         for each in results.systems
-        if (series := [Series(pair_name(pair), colors[pair], curve) for pair, curve in each.cosines.items()])
+        if (series := [Series(pair_name(pair), styles[pair_name(pair)], curve) for pair, curve in each.cosines.items()])
     ]
     return Heading("Do the tasks' gradients conflict?"), Legend(legend), *choice_of("recipe", "Recipe", options)
 

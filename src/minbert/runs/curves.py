@@ -2,9 +2,19 @@
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# between the labels of an axis
+MOST_INTERVALS = 6
+# losses are shown on a logarithmic axis if the largest is more than this many times the smallest
+LOG_RATIO = 10.0
+# the least range of values, relative to large ones: smaller changes are noise
+LEAST_RANGE = 0.02
 # task, or task and metric: (step, value)
 Points = dict[str, list[tuple[int, float]]]
 
@@ -23,9 +33,6 @@ def draw_curves(run: Path, rows: str = "dev") -> Path:
         steps, values = (np.array(column, float) for column in zip(*points, strict=True))
         left.plot(steps, running_mean(values), label=task, linewidth=1.6)
     left.set(title="training loss (smoothed)", xlabel="step")
-    # a loss of 0 throughout, as of constant scores, has no logarithm
-    if any(loss > 0 for points in losses.values() for _, loss in points):
-        left.set_yscale("log")
     for name, points in scores.items():
         line = {"color": "black", "linewidth": 2.2} if name == "overall" else {"linewidth": 1.4}
         right.plot(*zip(*points, strict=True), marker="o", markersize=4, label=name, **line)
@@ -35,9 +42,32 @@ def draw_curves(run: Path, rows: str = "dev") -> Path:
         axis.spines[["top", "right"]].set_visible(False)
         if axis.get_legend_handles_labels()[0]:
             axis.legend(frameon=False, fontsize=9)
+        set_ticks(axis)
     path = run / "curves.png"
     figure.savefig(path, dpi=130)
     return path
+
+
+def set_ticks(axis: "Axes") -> None:
+    """Whole steps, and values with as many digits as they need, without an offset; at most seven labels each."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+    axis.xaxis.set_major_locator(MaxNLocator(MOST_INTERVALS, integer=True, min_n_ticks=1))
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda step, _: f"{step:,.0f}"))
+    values = [value for line in axis.lines for value in np.asarray(line.get_ydata(), float) if np.isfinite(value)]
+    low, high = (min(values), max(values)) if values else (0.0, 1.0)
+    if low > 0 and high / low > LOG_RATIO:
+        axis.set_yscale("log")
+        # 1, 2, 5 and 10 of up to two powers of ten; of more, only the powers
+        subs = (1.0, 2.0, 5.0) if high / low <= 100 else (1.0,)
+        axis.yaxis.set_major_locator(LogLocator(subs=subs, numticks=MOST_INTERVALS))
+        axis.yaxis.set_minor_locator(NullLocator())
+    else:
+        # a curve that hardly moves is drawn as a flat line
+        margin = max(0.05 * (high - low), 0.5 * (LEAST_RANGE * max(1.0, abs(low)) - (high - low)))
+        axis.set_ylim(low - margin, high + margin)
+        axis.yaxis.set_major_locator(MaxNLocator(MOST_INTERVALS))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.4g}"))
 
 
 def read_points(run: Path) -> tuple[Points, Points]:

@@ -1,6 +1,6 @@
 """Grid lines, tick labels and titles of a chart."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from minbert.report.number_format import short_count
 from minbert.report.scales import Scale, tick_labels
@@ -35,11 +35,6 @@ def draw_y_axis(
     for tick, label in zip(ticks, write(ticks), strict=True):
         drawing.line(left, y(tick), right, y(tick), "grid")
         drawing.text(left - 8, y(tick) + 4, label, "tick end")
-
-
-def label_width(labels: Iterable[str], most: float = 190) -> float:
-    """The width of the row labels on the left; longer labels are shortened."""
-    return min(most, max(len(label) for label in labels) * (LETTER_WIDTH + 0.6) + 28)
 
 
 def tick_label_width(labels: Sequence[str]) -> float:

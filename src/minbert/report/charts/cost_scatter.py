@@ -6,9 +6,11 @@ from itertools import pairwise
 
 from minbert.report.charts import NARROW_BELOW
 from minbert.report.charts.axes import draw_x_axis, draw_y_axis, tick_label_width
+from minbert.report.markers import draw_marker
 from minbert.report.number_format import fixed, interval_text
 from minbert.report.scales import Scale, padded_log_range, padded_range, tick_labels
-from minbert.report.svg import LETTER_WIDTH, Drawing, set_tooltip, shorten
+from minbert.report.series_styles import SeriesStyle
+from minbert.report.svg import LETTER_WIDTH, LINE_HEIGHT, Drawing, set_tooltip, wrap_label
 
 # the axis is logarithmic if the largest cost is more than this many times the smallest
 LOG_SCALE_RATIO = 20.0
@@ -18,7 +20,7 @@ Box = tuple[float, float, float, float]
 @dataclass(frozen=True)
 class CostPoint:
     label: str
-    color: str
+    style: SeriesStyle
     cost: float
     score: float
     low: float | None
@@ -50,7 +52,7 @@ def cost_scatter(
         # labels must not cover the line
         taken += [(min(a, c), min(b, d), max(a, c), max(b, d)) for (a, b), (c, d) in pairwise(corners)]
     for p in points:
-        draw_cost_point(drawing, p, x(p.cost), y, decimals, taken)
+        draw_cost_point(drawing, p, x, y, decimals, taken)
     return drawing
 
 
@@ -83,14 +85,17 @@ def staircase(corners: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return steps
 
 
-def draw_cost_point(drawing: Drawing, p: CostPoint, x: float, y: Scale, decimals: int, taken: list[Box]) -> None:
-    group = drawing.group(f"series {p.color}", series=p.label)
+def draw_cost_point(drawing: Drawing, p: CostPoint, x: Scale, y: Scale, decimals: int, taken: list[Box]) -> None:
+    at = x(p.cost)
+    # below the title, and not on the labels of the axis
+    room = (x.start, 20.0, drawing.width, y.start)
+    group = drawing.group(f"series {p.style.color}", series=p.label)
     if p.low is not None and p.high is not None:
-        drawing.line(x, y(p.low), x, y(p.high), "whisker", group)
-    drawing.dot(x, y(p.score), 6, "point", group)
-    label = shorten(p.label, drawing.width * 0.4)
-    if (spot := free_label_box(label, x, y(p.score), taken, drawing.width, y.start)) is not None:
-        drawing.text(spot[0], spot[3] - 4, label, "label small", group)
+        drawing.line(at, y(p.low), at, y(p.high), "whisker", group)
+    draw_marker(drawing, p.style.marker, at, y(p.score), 5.5, "point", group)
+    label = wrap_label(p.label, drawing.width * 0.4)
+    if (spot := free_label_box(label, at, y(p.score), taken, room)) is not None:
+        drawing.lines(spot[0], (spot[1] + spot[3]) / 2 + 4, label, "label small", group)
         taken.append(spot)
     words = f"{p.label}\n{fixed(p.score, decimals)} {interval_text(p.low, p.high, decimals)}".rstrip()
     set_tooltip(group, f"{words}\n{p.cost_text}")
@@ -100,14 +105,15 @@ def box_around(x: float, y: float) -> Box:
     return x - 6, y - 6, x + 6, y + 6
 
 
-def free_label_box(label: str, x: float, y: float, taken: list[Box], width: float, bottom: float) -> Box | None:
-    """A place next to the point where the label covers nothing; None if there is none (the tooltip still names it)."""
-    long = len(label) * LETTER_WIDTH
-    corners = [(x + 11, y - 8), (x - 11 - long, y - 8), (x - long / 2, y - 26), (x - long / 2, y + 9)]
-    corners += [(x + 11, y - 22), (x + 11, y + 6), (x - 11 - long, y - 22), (x - 11 - long, y + 6)]
+def free_label_box(label: Sequence[str], x: float, y: float, taken: list[Box], room: Box) -> Box | None:
+    """A place next to the point where the label covers nothing; None if there is none (the legend still names it)."""
+    long, tall = max(map(len, label)) * LETTER_WIDTH, LINE_HEIGHT * len(label)
+    above, below, beside = y - 10 - tall, y + 9, y - tall / 2
+    corners = [(x + 11, beside), (x - 11 - long, beside), (x - long / 2, above), (x - long / 2, below)]
+    corners += [(x + 11, above + 4), (x + 11, below - 3), (x - 11 - long, above + 4), (x - 11 - long, below - 3)]
     for left, top in corners:
-        box = (left, top, left + long, top + 16)
-        inside = left >= 0 and box[2] <= width and top >= 20 and box[3] <= bottom
+        box = (left, top, left + long, top + tall)
+        inside = left >= room[0] and box[2] <= room[2] and top >= room[1] and box[3] <= room[3]
         if inside and not any(boxes_overlap(box, other) for other in taken):
             return box
     return None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from minbert.report.charts import NARROW_BELOW
-from minbert.report.svg import LETTER_WIDTH, Drawing, set_tooltip, shorten
+from minbert.report.svg import LETTER_WIDTH, LINE_HEIGHT, Drawing, set_tooltip, wrap_label
 
 
 @dataclass(frozen=True)
@@ -31,16 +31,17 @@ def heatmap(
     side = min((width - left) / len(columns), 200.0)
     # about as high as the block next to it, however many rows there are
     tall = max(30.0, min(250.0 / len(rows), side, 100.0))
-    top = 44.0
+    heads = [wrap_label(name, side - 4) for name in columns]
+    top = 28 + LINE_HEIGHT * max(map(len, heads))
     drawing = Drawing(
         left + side * len(columns), top + tall * len(rows) + 2, f"heatmap of {down} (rows) by {across} (columns)"
     )
     drawing.text(left + side * len(columns) / 2, 12, across, "name middle")
-    drawing.text(0, 34, shorten(down, left), "name")
-    for j, name in enumerate(columns):
-        drawing.text(left + side * (j + 0.5), 34, shorten(name, side - 4), "tick middle")
+    drawing.text(0, top - 10, down, "name")
+    for j, head in enumerate(heads):
+        drawing.lines(left + side * (j + 0.5), top - 10 - (len(head) - 1) * LINE_HEIGHT / 2, head, "tick middle")
     for i, name in enumerate(rows):
-        drawing.text(left - 10, top + tall * (i + 0.5) + 4, shorten(name, left - 12), "tick end")
+        drawing.lines(left - 10, top + tall * (i + 0.5) + 4, wrap_label(name, left - 12), "tick end")
         for j, square in enumerate(squares[i]):
             draw_square(drawing, square, left + side * j, top + tall * i, side, tall)
     return drawing

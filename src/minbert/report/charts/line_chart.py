@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from minbert.comparison.results import Curve
 from minbert.report.charts import NARROW_BELOW
 from minbert.report.charts.axes import draw_x_axis, draw_y_axis, step_labels, tick_label_width
+from minbert.report.markers import draw_marker
 from minbert.report.number_format import fixed
 from minbert.report.scales import Scale, padded_range, tick_labels
+from minbert.report.series_styles import SeriesStyle
 from minbert.report.svg import Drawing, set_tooltip
 
 # with more dots than this, only the last one is drawn
@@ -18,8 +20,7 @@ MOST_DOTS = 40
 @dataclass(frozen=True)
 class Series:
     label: str
-    # a color class of the page
-    color: str
+    style: SeriesStyle
     curve: Curve
 
 
@@ -44,7 +45,7 @@ def line_chart(series: Sequence[Series], title: str, decimals: int, width: float
 
 
 def draw_series(drawing: Drawing, series: Series, x: Scale, y: Scale, decimals: int) -> None:
-    group = drawing.group(f"series {series.color}", series=series.label)
+    group = drawing.group(f"series {series.style.color} {series.style.dash}", series=series.label)
     points = zip(series.curve.steps, series.curve.mean, series.curve.low, series.curve.high, strict=True)
     known = [point for point in points if all(math.isfinite(number) for number in point)]
     if not known:
@@ -57,6 +58,6 @@ def draw_series(drawing: Drawing, series: Series, x: Scale, y: Scale, decimals: 
         mark = drawing.group("spot", group)
         # a larger invisible dot is easier to point at
         drawing.dot(x(step), y(mean), 9, "target", mark)
-        drawing.dot(x(step), y(mean), 3, "point", mark)
+        draw_marker(drawing, series.style.marker, x(step), y(mean), 3.6, "point", mark)
         spread = f" ({fixed(low, decimals)} to {fixed(high, decimals)})" if high > low else ""
         set_tooltip(mark, f"{series.label}\nstep {step:,.0f}: {fixed(mean, decimals)}{spread}")

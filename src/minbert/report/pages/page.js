@@ -59,7 +59,10 @@
     button.addEventListener("click", () => {
       const shown = button.getAttribute("aria-pressed") !== "true";
       button.setAttribute("aria-pressed", String(shown));
-      for (const series of mine()) series.classList.toggle("hidden", !shown);
+      for (const series of mine()) {
+        series.classList.toggle("hidden", !shown);
+        rove(series.closest(".chart"));
+      }
     });
     const light = (on) => {
       for (const series of mine()) {
@@ -71,27 +74,71 @@
     button.addEventListener("pointerleave", () => light(false));
   }
 
-  // ---- charts: tooltips, made from the titles of the marks
+  // ---- charts: tooltips, made from the titles of the marks. Tab enters a chart, arrow keys go from mark to mark.
   const tip = document.createElement("div");
   tip.className = "tip";
   tip.hidden = true;
   document.body.append(tip);
   const tooltips = new WeakMap();
   for (const title of all(".chart title")) {
-    tooltips.set(title.parentNode, title.textContent);
+    const mark = title.parentNode;
+    tooltips.set(mark, title.textContent);
+    mark.setAttribute("role", "img");
+    mark.setAttribute("aria-label", title.textContent.replaceAll("\n", ", "));
+    mark.setAttribute("data-mark", "");
     title.remove();
   }
-  document.addEventListener("pointermove", (event) => {
-    let mark = event.target.closest?.(".chart *");
-    while (mark && !tooltips.has(mark)) mark = mark.parentElement?.closest(".chart *");
+  const show = (mark, x, y) => {
     tip.hidden = !mark;
     if (!mark) return;
     tip.textContent = tooltips.get(mark);
     const { width, height } = tip.getBoundingClientRect();
-    tip.style.left = `${Math.max(8, Math.min(event.clientX + 14, innerWidth - width - 8))}px`;
-    tip.style.top = `${event.clientY + height + 24 < innerHeight ? event.clientY + 16 : event.clientY - height - 12}px`;
-  });
-  document.addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
+    tip.style.left = `${Math.max(8, Math.min(x + 14, innerWidth - width - 8))}px`;
+    tip.style.top = `${y + height + 24 < innerHeight ? y + 16 : y - height - 12}px`;
+  };
+  const beside = (mark) => {
+    // of a row, the number that it shows is more telling than its middle
+    const box = (mark.querySelector(".point") ?? mark).getBoundingClientRect();
+    show(mark, box.right - 8, box.bottom - 8);
+  };
+  const marked = (target) => {
+    let mark = target.closest?.(".chart *");
+    while (mark && !tooltips.has(mark)) mark = mark.parentElement?.closest(".chart *");
+    return mark;
+  };
+  document.addEventListener("pointermove", (event) => show(marked(event.target), event.clientX, event.clientY));
+  document.addEventListener("scroll", () => {
+    const mark = document.activeElement;
+    if (tooltips.has(mark) && !tip.hidden) beside(mark);
+    else tip.hidden = true;
+  }, { passive: true });
+
+  const marksOf = (chart) => all("[data-mark]", chart).filter((mark) => !mark.closest(".hidden"));
+  // one mark of a chart is in the order of Tab: the last one that had the focus
+  const rove = (chart, current) => {
+    const marks = marksOf(chart);
+    for (const mark of all("[data-mark]", chart)) mark.setAttribute("tabindex", "-1");
+    const chosen = marks.includes(current) ? current : marks[0];
+    chosen?.setAttribute("tabindex", "0");
+    return chosen;
+  };
+  const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
+  for (const chart of all(".chart")) {
+    if (!rove(chart)) continue;
+    chart.setAttribute("role", "group");
+    chart.setAttribute("aria-roledescription", "chart");
+    chart.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") tip.hidden = true;
+      if (!(event.key in steps)) return;
+      event.preventDefault();
+      const marks = marksOf(chart);
+      const next = marks.indexOf(document.activeElement) + steps[event.key];
+      rove(chart, marks[Math.max(0, Math.min(marks.length - 1, next))]).focus();
+    });
+    chart.addEventListener("focusin", (event) => beside(event.target));
+    chart.addEventListener("focusout", () => { tip.hidden = true; });
+    chart.addEventListener("pointerdown", (event) => { const mark = marked(event.target); if (mark) rove(chart, mark); });
+  }
 
   // ---- commands
   for (const button of all(".command .copy")) {
@@ -167,5 +214,4 @@
   }, { rootMargin: "-20% 0px -70%" });
   for (const section of all("main > section")) watch.observe(section);
 
-  window.addEventListener("beforeprint", () => { for (const each of all("details")) each.open = true; });
 })();
