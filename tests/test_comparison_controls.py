@@ -260,7 +260,7 @@ def test_sentences_are_grouped() -> None:
 def test_the_pages_have_the_controls(tmp_path: Path) -> None:
     write_comparison(with_controls({"frozen": (-0.1, NO_EVIDENCE)}), tmp_path)
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
-    assert "| untrained backbone | 0.4000 −0.1000" in text.replace("▼ ", "")
+    assert "| untrained backbone | 0.400 −0.100" in text.replace("▼ ", "")
     assert "“frozen encoder” does not beat the constant answer or the untrained backbone on any measure." in text
     assert "corrected among themselves" in text
     page = (tmp_path / "report.html").read_text(encoding="utf-8")

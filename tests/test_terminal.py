@@ -11,7 +11,6 @@ import pytest
 from minbert.cli.comparison_summary import show_comparison
 from minbert.cli.reproduce import outcome_table
 from minbert.cli.tuning_summary import show_tuning
-from minbert.comparison.labels import short_labels
 from minbert.comparison.published import choose_rows, read_published
 from minbert.comparison.reproduce import ReproductionCost, RowOutcome
 from minbert.comparison.results import TrialResult
@@ -123,19 +122,6 @@ def test_results_have_whole_words(
     monkeypatch.setenv("COLUMNS", str(COLUMNS))
     show()
     assert_whole_words(capsys.readouterr().out, wide)
-
-
-def test_recipes_are_called_by_their_last_name_where_that_is_unique() -> None:
-    labels = ["baseline", "papers/c-pals/pals", "mine/pals.toml", "mine/other.toml", "alone: sst", "other"]
-    assert short_labels(labels) == {
-        "baseline": "baseline",
-        "papers/c-pals/pals": "papers/c-pals/pals",
-        "mine/pals.toml": "mine/pals.toml",
-        "mine/other.toml": "mine/other.toml",
-        "alone: sst": "alone: sst",
-        "other": "other",
-    }
-    assert short_labels(["a/one.toml", "b\\two.toml"]) == {"a/one.toml": "one", "b\\two.toml": "two"}
 
 
 @has_terminals
