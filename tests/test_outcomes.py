@@ -208,6 +208,18 @@ def test_what_is_kept_is_never_worse_than_the_untrained_backbone(
         assert found[names[0]]["value"] == pytest.approx(finished.outcomes[names[0]].value)
 
 
+def test_the_untrained_backbone_competes_in_comparisons_too(tiny: Path, tmp_path: Path) -> None:
+    table = {
+        "backbone": str(tiny),
+        "tasks": {"sentiment": {"task": "demo/sentiment"}},
+        "epoch_fraction": 0.02,
+        "optimizer": {"learning_rate": 3.0},
+    }
+    _, finished = run_all(recipe_from(table, "x.toml"), tmp_path / "run", controls=False)
+    # the steps only do damage
+    assert not finished.kept_step
+
+
 # ---- what a task beats ---------------------------------------------------------------------------------
 
 

@@ -120,11 +120,12 @@ class Fit:
     def go(self, profile: bool = False, controls: bool = False) -> Generator[Event, None, bool]:
         """Train to the end. Returns whether it stopped before the last step: nothing improved, or the time was up.
 
-        `controls`: score the constant answers and the untrained backbone first.
+        `controls`: score the constant answers and the untrained backbone first, even if the latter does not compete.
         """
         if self.loop.done == 0:
-            fits = (yield from self.measure_controls()) if controls else {}
-            if self.ready.recipe.selection.untrained:
+            competes = self.ready.recipe.selection.untrained
+            fits = (yield from self.measure_controls()) if controls or competes else {}
+            if competes:
                 yield from self.keep_untrained(fits)
             yield from self.start_heads(fits)
         rows = self.ready.recipe.selection.chosen_on
