@@ -53,10 +53,6 @@ class Findings:
     def systems(self) -> list[str]:
         return [name for name in SYSTEMS if any(cell.system == name for cell in self.cells)]
 
-    @cached_property
-    def seeds(self) -> int:
-        return len({cell.seed for cell in self.cells})
-
     def of(self, system: str, name: str) -> list[Cell]:
         return [cell for cell in self.cells if (cell.system, cell.set) == (system, name)]
 
