@@ -11,6 +11,8 @@ from tests.workbench import Minbert, Said
 
 # the same numbers on every machine, whatever is fastest there; tests of bf16 ask for it
 os.environ["MINBERT_PRECISION"] = "fp32"
+# the width of the terminal that runs the tests; output to a pipe has none
+os.environ.pop("COLUMNS", None)
 
 if has_bf16_units() and bf16_speed() == 0:
     # a virtual machine that lists AMX and does not have it: without it, bf16 can be tested here too
