@@ -278,7 +278,8 @@ def test_every_bad_row_of_a_csv_is_listed_with_its_reason(tmp_path: Path) -> Non
         f"{path}:11: broken quoting: unexpected end of data",
         f"{path}:13: 'stars' is '7', not one of the labels 0, 1, 2",
     ]
-    assert error.next_step == "Fix these rows, or skip them with --skip-bad-rows."
+    labels = "A model predicts only the labels of its training rows, or those that the task lists as 'labels'."
+    assert error.next_step == f"{labels} Fix these rows, or skip them with --skip-bad-rows."
 
 
 def test_a_quote_that_never_closes_costs_its_own_row_only(tmp_path: Path) -> None:
