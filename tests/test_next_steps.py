@@ -307,3 +307,9 @@ def test_trials_respect_the_number_of_threads(tmp_path: Path, monkeypatch: pytes
         else:
             monkeypatch.setenv("OMP_NUM_THREADS", limit)
         assert LocalEngine(tmp_path, 2).threads == threads
+
+
+def test_a_text_without_a_task_is_said(minbert: Minbert, tmp_path: Path) -> None:
+    said = minbert("predict", tmp_path, "A dull film.")
+    assert said.code == 2 and "'A dull film.' is read as the name of a task, and no text follows." in said.err
+    assert "minbert predict RUN TASK" in said.err

@@ -10,6 +10,11 @@ if TYPE_CHECKING:
 
     from minbert.comparison.results import ComparisonResults, System
 
+ONLY_ONE = (
+    "There is only one recipe, so there is nothing to compare it with. Name another one too, such as a file with "
+    'extends = "RECIPE.toml" and the settings that differ.'
+)
+
 
 def show_comparison(full: "ComparisonResults") -> None:
     from minbert.comparison.labels import with_short_labels
@@ -33,6 +38,9 @@ def show_comparison(full: "ComparisonResults") -> None:
     for caution in cautions(results):
         console.print(escape_markup(caution))
     console.print(escape_markup(selection_sentence(results)))
+    if len(results.systems) == 1:
+        console.print(ONLY_ONE, markup=False)
+        return
     console.print(
         f"Mean ± standard deviation over seeds; differences from {escape_markup(results.baseline)} with 95% intervals "
         f"over {'' if len(results.seeds) == 1 else 'seeds and '}dev rows; p-values corrected for {results.tested} "

@@ -116,6 +116,11 @@ def check_texts_or_files(
         raise UserError("The text is empty.", 'Write it in quotes: minbert predict RUN TASK "A fine day."')
     if text_column and input_ is None:
         raise UserError("--text names a column of --input.", "Give a text without it, or --input and --output.")
+    if task is not None and not texts and not files:
+        raise UserError(
+            f"'{task}' is read as the name of a task, and no text follows.",
+            'Name the task first: minbert predict RUN TASK "A fine day." (for many texts: --input and --output)',
+        )
     if not ((task is not None and texts and not files) or (not texts and len(files) == 2)):
         raise UserError(
             "Give either a text, or --input and --output.", "`minbert predict --help` shows examples of both."
