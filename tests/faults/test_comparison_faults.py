@@ -150,7 +150,7 @@ def test_13_a_failed_trial_is_shown_and_the_ranking_says_incomplete(here: Path, 
     ended = minbert("compare", "demo", "wild.toml", "--seeds", 1, "--steps", 6, "--backbone", tiny, "--out", "cmp")
     out, err = ended.communicate()
     assert ended.returncode == 1, err
-    assert "wild.toml, seed 0 failed" in out
+    assert "wild, seed 0 failed" in out
     assert "Incomplete" in out
     page = (here / "cmp" / "report.html").read_text(encoding="utf-8")
     assert "ncomplete" in page
