@@ -70,7 +70,7 @@ def page(findings: Findings) -> str:
         "minbert, set by set, against the best of constant answer, probe and untrained cosine:\n",
         bullets(verdicts(findings)),
         *joint_part(findings),
-        f"## Scores\n\nThe mean over seeds and its 95 % interval. Seeds: {seed_counts(findings)}.\n",
+        f"## Scores\n\nThe mean over seeds and its 95 % interval. Number of seeds: {seed_counts(findings)}.\n",
         table(findings, lambda sample, _: with_interval(sample.estimate)),
         "## Difference to the probe\n",
         table(findings, difference, leave_out=("probe",)),
@@ -91,8 +91,8 @@ def seed_counts(findings: Findings) -> str:
         if SYSTEMS[system].seeded:
             known = (len(findings.of(system, name)) for name in findings.cuts)
             counts = sorted({count for count in known if count})
-            said.append(f"{SYSTEMS[system].title} {' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))}")
-    return ", ".join(said) or "none of these systems depends on one"
+            said.append(f"{SYSTEMS[system].title}: {' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))}")
+    return "; ".join(said) or "none of these systems depends on one"
 
 
 def bullets(lines: Any) -> str:
