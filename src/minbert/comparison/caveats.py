@@ -17,6 +17,8 @@ TOLERANCE = 1.15
 # steps and examples do not depend on the machine, so the tolerance is smaller
 COUNT_TOLERANCE = 1.1
 
+NO_BETTER = "its score no longer improved (selection.patience)"
+
 
 def find_caveats(
     done: Sequence[TrialResult], limits: Mapping[str, Budget], folder: Path, ranked: Sequence[str] = ()
@@ -90,7 +92,7 @@ def time_mismatch(spent: float, limit: float) -> str:
     if spent > TOLERANCE * limit:
         return f"even its smallest version does not fit, or {busy.format('more')}"
     if spent * TOLERANCE < limit:
-        return f"the whole recipe is shorter, it stopped early, or {busy.format('less')}"
+        return f"the whole recipe is shorter, {NO_BETTER}, or {busy.format('less')}"
     return ""
 
 
@@ -99,7 +101,7 @@ def count_mismatch(made: float, limit: float, unit: str, shorter: str = "") -> s
     if made > COUNT_TOLERANCE * limit:
         return f"every task has at least one {unit} in every epoch"
     if made * COUNT_TOLERANCE < limit:
-        return f"{shorter}it stopped early, or its epochs do not divide the budget evenly"
+        return f"{shorter}{NO_BETTER}, or its epochs do not divide the budget evenly"
     return ""
 
 
