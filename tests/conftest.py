@@ -11,7 +11,7 @@ from tests.workbench import Minbert, Said
 
 # the same numbers on every machine, whatever is fastest there; tests of bf16 ask for it
 os.environ["MINBERT_PRECISION"] = "fp32"
-# the width of the terminal that runs the tests; output to a pipe has none
+# the workers of `pytest -n` start with COLUMNS=80, but output to a pipe has no width
 os.environ.pop("COLUMNS", None)
 
 if has_bf16_units() and bf16_speed() == 0:
